@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Remakes the committed cubins of kernels/ with the tools that scripts/install-toolchain.sh installs.
+#
+# Usage: scripts/build-kernels.sh [SOURCE.cu …]      (default: every source of kernels/)
+#
+# kernels/<folder>/<name>.cu becomes <name>.sm_80.cubin, <name>.sm_86.cubin and <name>.sm_89.cubin
+# beside it. The sources of kernels/abi/ go through PTX instead and are assembled by the releases
+# 11.8 and 12.9, whose cubins have the older ABI.
+set -euo pipefail
+
+root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+tools="$root/.toolchain/bin"
+architectures=(sm_80 sm_86 sm_89)
+
+if [[ ! -x "$tools/nvcc" ]]; then
+    echo "error: no compiler in .toolchain; run scripts/install-toolchain.sh first" >&2
+    exit 1
+fi
+
+# Compiles inside the source's own folder, so that no path of this machine enters a cubin.
+build_current() {
+    local source="$1" name architecture
+    name="$(basename "$source" .cu)"
+    for architecture in "${architectures[@]}"; do
+        (cd "$(dirname "$source")" &&
+            "$tools/nvcc" -O3 -std=c++17 "-arch=$architecture" -cubin \
+                -o "$name.$architecture.cubin" "$name.cu")
+    done
+}
+
+# The PTX release that each older assembler knows last.
+declare -A ptx_version=([11.8]=7.8 [12.9]=8.8)
+
+build_older() {
+    local source="$1" name release architecture ptx
+    name="$(basename "$source" .cu)"
+    for release in 11.8 12.9; do
+        for architecture in "${architectures[@]}"; do
+            ptx="$(mktemp --suffix=.ptx)"
+            (cd "$(dirname "$source")" &&
+                "$tools/nvcc" -O3 -std=c++17 "-arch=compute_${architecture#sm_}" -ptx -o "$ptx" "$name.cu")
+            # The code uses nothing newer; only the header names the newest release.
+            sed -i "s/^\.version .*/.version ${ptx_version[$release]}/" "$ptx"
+            "$tools/ptxas-$release" -O3 "-arch=$architecture" \
+                -o "$(dirname "$source")/$name.cuda-$release.$architecture.cubin" "$ptx"
+            rm -f "$ptx"
+        done
+    done
+}
+
+if (($# > 0)); then
+    sources=("$@")
+else
+    mapfile -t sources < <(find "$root/kernels" -name '*.cu' | sort)
+fi
+
+for source in "${sources[@]}"; do
+    echo "${source#"$root/"}"
+    case "$(realpath "$source")" in
+    "$root/kernels/abi/"*) build_older "$source" ;;
+    *) build_current "$source" ;;
+    esac
+done
