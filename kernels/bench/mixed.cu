@@ -10,6 +10,7 @@ extern "C" __global__ void mixed(const float *a, const float *b, float *c, int n
     int row = blockIdx.y * TILE + y;
     int column = blockIdx.x * TILE + x;
     float sum = 0.0f;
+#pragma unroll 1
     for (int k = 0; k < n; k += TILE) {
         tile_a[y][x] = a[row * n + k + x];
         tile_b[y][x] = b[(k + y) * n + column];
