@@ -5,33 +5,41 @@
 constexpr int ACCUMULATORS = 8;
 constexpr int STEPS = 4;
 
+// One thread's parts of A and B, each operand in registers of its own.
+struct Operands {
+    unsigned a[4];
+    unsigned b[2];
+};
+
 struct Deep { // m16n8k16
-    static __device__ void multiply_add(float (&d)[4], unsigned a) {
+    static __device__ void multiply_add(float (&d)[4], const Operands &from) {
         asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
-                     "{%0, %1, %2, %3}, {%4, %4, %4, %4}, {%4, %4}, {%0, %1, %2, %3};"
+                     "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                     : "r"(a));
+                     : "r"(from.a[0]), "r"(from.a[1]), "r"(from.a[2]), "r"(from.a[3]), "r"(from.b[0]),
+                       "r"(from.b[1]));
     }
-    static __device__ void multiply_add(unsigned (&d)[2], unsigned a) {
+    static __device__ void multiply_add(unsigned (&d)[2], const Operands &from) {
         asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 "
-                     "{%0, %1}, {%2, %2, %2, %2}, {%2, %2}, {%0, %1};"
+                     "{%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
                      : "+r"(d[0]), "+r"(d[1])
-                     : "r"(a));
+                     : "r"(from.a[0]), "r"(from.a[1]), "r"(from.a[2]), "r"(from.a[3]), "r"(from.b[0]),
+                       "r"(from.b[1]));
     }
 };
 
 struct Shallow { // m16n8k8
-    static __device__ void multiply_add(float (&d)[4], unsigned a) {
+    static __device__ void multiply_add(float (&d)[4], const Operands &from) {
         asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
-                     "{%0, %1, %2, %3}, {%4, %4}, {%4}, {%0, %1, %2, %3};"
+                     "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
                      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                     : "r"(a));
+                     : "r"(from.a[0]), "r"(from.a[1]), "r"(from.b[0]));
     }
-    static __device__ void multiply_add(unsigned (&d)[2], unsigned a) {
+    static __device__ void multiply_add(unsigned (&d)[2], const Operands &from) {
         asm volatile("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 "
-                     "{%0, %1}, {%2, %2}, {%2}, {%0, %1};"
+                     "{%0, %1}, {%2, %3}, {%4}, {%0, %1};"
                      : "+r"(d[0]), "+r"(d[1])
-                     : "r"(a));
+                     : "r"(from.a[0]), "r"(from.a[1]), "r"(from.b[0]));
     }
 };
 
@@ -54,7 +62,15 @@ __device__ float total(const unsigned (&d)[2]) {
 
 template <typename Shape, typename Accumulator>
 __device__ void stream(const unsigned *ones, float *out, int trips) {
-    unsigned a = ones[0];
+    Operands from;
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        from.a[i] = ones[i];
+    }
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        from.b[i] = ones[4 + i];
+    }
     Accumulator sum[ACCUMULATORS] = {};
 #pragma unroll 1
     for (int trip = 0; trip < trips; trip++) {
@@ -62,7 +78,7 @@ __device__ void stream(const unsigned *ones, float *out, int trips) {
         for (int step = 0; step < STEPS; step++) {
 #pragma unroll
             for (int i = 0; i < ACCUMULATORS; i++) {
-                Shape::multiply_add(sum[i], a);
+                Shape::multiply_add(sum[i], from);
             }
         }
     }
