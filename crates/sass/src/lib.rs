@@ -5,6 +5,7 @@
 //! Pure, no I/O, never panics: any word gives an instruction or [`Decoded::Unknown`].
 
 mod architecture;
+mod class;
 mod control;
 mod footprint;
 mod instruction;
@@ -14,8 +15,9 @@ mod operand;
 mod word;
 
 pub use architecture::Architecture;
+pub use class::{Class, class};
 pub use control::Control;
-pub use footprint::{File, Footprint, Role, Use};
+pub use footprint::{File, Footprint, Role, Use, footprint};
 pub use instruction::{Decoded, Guard, Instruction};
 pub use modifier::Modifier;
 pub use opcode::Opcode;

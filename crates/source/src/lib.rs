@@ -1,1 +1,20 @@
-//! source
+//! The small contract between what executes (`exec`, later `trace`) and what is timed (`sm`,
+//! `memory`): the [`Source`] trait and its plain types.
+//!
+//! Invariant: nothing here holds a value of the simulated program; addresses, kinds and times only.
+
+mod contract;
+mod describe;
+mod description;
+mod effect;
+mod fault;
+mod id;
+mod port;
+
+pub use contract::Source;
+pub use describe::describe;
+pub use description::{ConstantUse, Description, MemoryKind, MemoryShape, Scope, Special};
+pub use effect::{Access, Effect, Operation, Space};
+pub use fault::{Fault, FaultKind};
+pub use id::{CtaSlot, Cycle, LaneMask, Pc, Sector, SmId, Token, WarpMask, WarpSlot};
+pub use port::{Performed, Reply, Request, RequestId, RequestKind};

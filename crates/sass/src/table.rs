@@ -1,0 +1,620 @@
+//! The encoding table: one row per mnemonic and operand form, from which the decoder, the printer and
+//! the assembler derive. The families lie in `table/`, in the order of the units that execute them.
+//!
+//! A row names bits, never code: where the opcode stands (bits 0 to 11), which bits choose each
+//! printed suffix and which bits hold each operand. Bit numbers are the 128-bit word's.
+//! Field positions follow Mesa NAK's `sm70_encode.rs`, CuAssembler's instruction repositories and
+//! nv_isa_solver's published pages (all MIT); the vendor's disassembler checks them
+//! (`scripts/compare-disassembly.sh`).
+
+mod atomic;
+mod barrier;
+mod control_flow;
+mod conversion;
+mod double;
+mod float;
+mod half;
+mod integer;
+mod memory;
+mod miscellaneous;
+#[path = "table/move_.rs"]
+mod moves;
+mod predicate;
+mod tensor;
+mod texture;
+mod uniform;
+
+use std::sync::OnceLock;
+
+use smallvec::SmallVec;
+
+use crate::architecture::Architecture;
+use crate::modifier::Modifier;
+use crate::opcode::Opcode;
+use crate::operand::{ImmediateKind, Select};
+use crate::word::Word;
+
+/// One encoding: a mnemonic with its suffix fields and operand fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// Base mnemonic.
+    pub opcode: Opcode,
+    /// Bits 0 to 8, the opcode proper.
+    pub code: u16,
+    /// Which values of bits 9 to 11, the operand form, this row covers: bit k set for value k.
+    pub forms: u8,
+    /// How bit 91 must stand for the word to be legal.
+    pub high: High,
+    /// First and last architecture that have this encoding.
+    pub architectures: (Architecture, Architecture),
+    /// Further conditions that choose this row among those of the same opcode.
+    pub when: &'static [When],
+    /// Suffixes in printed order.
+    pub suffixes: &'static [Suffix],
+    /// Operands in printed order.
+    pub fields: &'static [Field],
+}
+
+/// What a row demands of bit 91, which tells uniform registers and bindless constants apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum High {
+    /// Always zero.
+    Zero,
+    /// Always one.
+    One,
+    /// Either; no operand depends on it.
+    Any,
+    /// By the operand form of a vector instruction: one for a uniform register, either for a constant
+    /// (bindless if one), zero otherwise.
+    ByForm,
+}
+
+/// A condition on the word.
+#[derive(Clone, Copy, Debug)]
+pub enum When {
+    /// The bits have this value.
+    Is(u8, u8, u64),
+    /// The bits do not have this value.
+    Not(u8, u8, u64),
+    /// Exactly one of the bits is set.
+    PowerOfTwo(u8, u8),
+}
+
+/// A printed suffix of the mnemonic: the concatenated bits index a list of names.
+#[derive(Clone, Copy, Debug)]
+pub struct Suffix {
+    /// Bit runs (first, width), lowest first.
+    pub bits: &'static [(u8, u8)],
+    /// One name per value, separated by spaces: `-` prints nothing, `?` is an illegal value, a dot
+    /// joins two suffixes. Values beyond the list are illegal.
+    pub names: &'static str,
+}
+
+/// The three source positions of an arithmetic instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// First source: bits 24 to 31 in every form.
+    A,
+    /// Second source: bits 32 up, or bits 64 to 71 where the third takes that place.
+    B,
+    /// Third source: bits 64 to 71, or bits 32 up.
+    C,
+}
+
+/// Which signs a source can carry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Adjusts {
+    /// Leading `-`.
+    pub negate: bool,
+    /// `|…|`.
+    pub absolute: bool,
+    /// Leading `~`, stored in the bit that elsewhere is the minus sign.
+    pub invert: bool,
+    /// Half-precision instructions keep the signs of bits 64 to 71 elsewhere.
+    pub half: bool,
+    /// The sign bit is stored inverted or elsewhere: bits of minus and absolute, 0 if by position.
+    pub at: (u8, u8),
+}
+
+/// No signs.
+pub const PLAIN: Adjusts =
+    Adjusts { negate: false, absolute: false, invert: false, half: false, at: (0, 0) };
+/// Minus sign only.
+pub const NEGATE: Adjusts = Adjusts { negate: true, ..PLAIN };
+/// Complement only.
+pub const INVERT: Adjusts = Adjusts { invert: true, ..PLAIN };
+/// Minus sign and absolute value.
+pub const SIGNS: Adjusts = Adjusts { negate: true, absolute: true, ..PLAIN };
+/// Minus sign and absolute value of a half-precision source.
+pub const HALF: Adjusts = Adjusts { half: true, ..SIGNS };
+
+/// Where a source's printed suffix comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Selects {
+    /// No suffix.
+    Nothing,
+    /// Always this one.
+    Always(Select),
+    /// The halves of a half-precision source, two bits by position.
+    Half,
+    /// Bits (first, width) index this list; `None` is an illegal value.
+    Bits(u8, u8, &'static [Option<Select>]),
+}
+
+/// An address in brackets.
+#[derive(Clone, Copy, Debug)]
+pub struct Address {
+    /// First bit of the base register, if there is one.
+    pub base: Option<u8>,
+    /// First bit and width of the byte offset.
+    pub offset: (u8, u8),
+    /// First bit of the uniform register, if there is one.
+    pub uniform: Option<u8>,
+    /// Bit that makes the base register a 64-bit pair (else `.U32`) beside a uniform register.
+    pub wide: Option<u8>,
+    /// Bit that makes the uniform register a memory descriptor, which is not printed.
+    pub descriptor: Option<u8>,
+    /// First of two bits that scale the base register (`.X4`, `.X8`, `.X16`).
+    pub scale: Option<u8>,
+    /// Whether a lone offset is printed with its sign.
+    pub signed: bool,
+}
+
+/// An operand.
+#[derive(Clone, Copy, Debug)]
+pub enum Field {
+    /// A general register in eight bits.
+    Register {
+        /// First bit.
+        at: u8,
+        /// Signs.
+        adjust: Adjusts,
+        /// Suffix.
+        select: Selects,
+        /// Left out if RZ.
+        optional: bool,
+    },
+    /// An arithmetic source, whose kind the operand form decides.
+    Source {
+        /// Position.
+        slot: Slot,
+        /// How a literal in this place reads.
+        literal: ImmediateKind,
+        /// Signs.
+        adjust: Adjusts,
+        /// Suffix.
+        select: Selects,
+    },
+    /// A uniform register in six bits.
+    Uniform {
+        /// First bit.
+        at: u8,
+        /// Signs.
+        adjust: Adjusts,
+        /// Left out if URZ.
+        optional: bool,
+    },
+    /// A predicate in three bits.
+    Predicate {
+        /// First bit.
+        at: u8,
+        /// Bit of the leading `!`.
+        not: Option<u8>,
+        /// Left out if PT.
+        optional: bool,
+        /// A uniform predicate.
+        uniform: bool,
+    },
+    /// All predicates as one value.
+    PredicateSet {
+        /// The uniform ones.
+        uniform: bool,
+        /// Suffix.
+        select: Selects,
+    },
+    /// A literal, or a lookup table of several bit runs.
+    Immediate {
+        /// Bit runs (first, width), lowest first.
+        bits: &'static [(u8, u8)],
+        /// Reading.
+        kind: ImmediateKind,
+        /// Left out if it has this value.
+        default: Option<u64>,
+        /// Factor between the stored and the printed value.
+        scale: u8,
+    },
+    /// A constant with an index register: bank in bits 54 to 58, offset in bits 38 to 53.
+    Constant {
+        /// First bit of the index register.
+        index: Option<u8>,
+        /// First bit of the uniform index register.
+        uniform_index: Option<u8>,
+        /// First bit of the uniform register of a bindless constant.
+        bindless: Option<u8>,
+    },
+    /// An address.
+    Memory(Address),
+    /// A convergence barrier in four bits.
+    Convergence {
+        /// First bit.
+        at: u8,
+    },
+    /// A special register in bits 72 to 79.
+    Special,
+    /// A dependence counter in three bits.
+    Counter {
+        /// First bit.
+        at: u8,
+    },
+    /// A set of dependence counters, left out if empty.
+    CounterSet {
+        /// First bit.
+        at: u8,
+        /// Number of counters.
+        width: u8,
+    },
+    /// A code address of `width` bits relative to the next instruction.
+    Target {
+        /// Bit runs (first, width), lowest first.
+        bits: &'static [(u8, u8)],
+    },
+    /// A word: the bits index a list of names as in `Suffix`; `-` leaves it out.
+    Keyword {
+        /// First bit and width.
+        bits: (u8, u8),
+        /// Names.
+        names: &'static str,
+    },
+}
+
+// Operand forms: values of bits 9 to 11 as a set.
+/// Form 1: all registers.
+pub const RRR: u8 = 1 << 1;
+/// Form 2: third source a literal.
+pub const RRI: u8 = 1 << 2;
+/// Form 3: third source a constant.
+pub const RRC: u8 = 1 << 3;
+/// Form 4: second source a literal.
+pub const RIR: u8 = 1 << 4;
+/// Form 5: second source a constant.
+pub const RCR: u8 = 1 << 5;
+/// Form 6: second source a uniform register.
+pub const RUR: u8 = 1 << 6;
+/// Form 7: third source a uniform register.
+pub const RRU: u8 = 1 << 7;
+/// Second source anything.
+pub const ANY_B: u8 = RRR | RIR | RCR | RUR;
+/// Third source anything but a register.
+pub const ANY_C: u8 = RRI | RRC | RRU;
+/// Second or third source anything.
+pub const ANY: u8 = ANY_B | ANY_C;
+
+const EVERY: (Architecture, Architecture) = (Architecture::Sm75, Architecture::Sm90);
+
+/// A vector instruction of several operand forms.
+pub const fn alu(
+    opcode: Opcode,
+    code: u16,
+    forms: u8,
+    when: &'static [When],
+    suffixes: &'static [Suffix],
+    fields: &'static [Field],
+) -> Row {
+    Row { opcode, code, forms, high: High::ByForm, architectures: EVERY, when, suffixes, fields }
+}
+
+/// A uniform instruction of several operand forms; bit 91 is set in all of them.
+pub const fn ualu(
+    opcode: Opcode,
+    code: u16,
+    forms: u8,
+    when: &'static [When],
+    suffixes: &'static [Suffix],
+    fields: &'static [Field],
+) -> Row {
+    Row { opcode, code, forms, high: High::One, architectures: EVERY, when, suffixes, fields }
+}
+
+/// An instruction with one form: all of bits 0 to 11 given.
+pub const fn plain(
+    opcode: Opcode,
+    code: u16,
+    when: &'static [When],
+    suffixes: &'static [Suffix],
+    fields: &'static [Field],
+) -> Row {
+    Row {
+        opcode,
+        code: code & 0x1ff,
+        forms: 1 << (code >> 9),
+        high: High::Zero,
+        architectures: EVERY,
+        when,
+        suffixes,
+        fields,
+    }
+}
+
+impl Row {
+    /// The same row with another demand on bit 91.
+    pub const fn high(mut self, high: High) -> Row {
+        self.high = high;
+        self
+    }
+
+    /// The same row from this architecture on.
+    pub const fn since(mut self, first: Architecture) -> Row {
+        self.architectures.0 = first;
+        self
+    }
+
+    /// The same row up to this architecture.
+    pub const fn until(mut self, last: Architecture) -> Row {
+        self.architectures.1 = last;
+        self
+    }
+
+    /// Whether this row describes `word`.
+    pub(crate) fn matches(&self, word: Word) -> bool {
+        let form = word.bits(9, 3) as u8;
+        let high = word.bit(91);
+        let legal = match self.high {
+            High::Zero => !high,
+            High::One => high,
+            High::Any => true,
+            High::ByForm => match form {
+                3 | 5 => true,
+                6 | 7 => high,
+                _ => !high,
+            },
+        };
+        legal
+            && self.when.iter().all(|when| match *when {
+                When::Is(first, width, value) => word.bits(first.into(), width.into()) == value,
+                When::Not(first, width, value) => word.bits(first.into(), width.into()) != value,
+                When::PowerOfTwo(first, width) => {
+                    word.bits(first.into(), width.into()).is_power_of_two()
+                }
+            })
+    }
+}
+
+/// A suffix that is always there.
+pub const fn fixed(names: &'static str) -> Suffix {
+    Suffix { bits: &[], names }
+}
+
+/// A suffix chosen by bit runs.
+pub const fn suffix(bits: &'static [(u8, u8)], names: &'static str) -> Suffix {
+    Suffix { bits, names }
+}
+
+/// The general destination register, bits 16 to 23.
+pub const D: Field = reg(16);
+/// The uniform destination register, bits 16 to 21.
+pub const UD: Field = ureg(16);
+
+/// A general register without signs.
+pub const fn reg(at: u8) -> Field {
+    Field::Register { at, adjust: PLAIN, select: Selects::Nothing, optional: false }
+}
+
+/// A general register that is left out if RZ.
+pub const fn reg_or_nothing(at: u8) -> Field {
+    Field::Register { at, adjust: PLAIN, select: Selects::Nothing, optional: true }
+}
+
+/// A uniform register.
+pub const fn ureg(at: u8) -> Field {
+    Field::Uniform { at, adjust: PLAIN, optional: false }
+}
+
+/// A uniform register that is left out if URZ.
+pub const fn ureg_or_nothing(at: u8) -> Field {
+    Field::Uniform { at, adjust: PLAIN, optional: true }
+}
+
+/// An integer source printed without sign.
+pub const fn word(slot: Slot, adjust: Adjusts) -> Field {
+    Field::Source { slot, literal: ImmediateKind::Unsigned, adjust, select: Selects::Nothing }
+}
+
+/// An integer source printed with sign.
+pub const fn int(slot: Slot, adjust: Adjusts) -> Field {
+    Field::Source { slot, literal: ImmediateKind::Signed, adjust, select: Selects::Nothing }
+}
+
+/// A single-precision source.
+pub const fn float(slot: Slot, adjust: Adjusts) -> Field {
+    Field::Source { slot, literal: ImmediateKind::Float32, adjust, select: Selects::Nothing }
+}
+
+/// A double-precision source.
+pub const fn double(slot: Slot, adjust: Adjusts) -> Field {
+    Field::Source { slot, literal: ImmediateKind::Float64High, adjust, select: Selects::Nothing }
+}
+
+/// A half-precision source.
+pub const fn half(slot: Slot) -> Field {
+    let literal = ImmediateKind::Float16Pair;
+    Field::Source { slot, literal, adjust: HALF, select: Selects::Half }
+}
+
+/// A predicate destination.
+pub const fn pred(at: u8) -> Field {
+    Field::Predicate { at, not: None, optional: false, uniform: false }
+}
+
+/// A predicate destination that is left out if PT.
+pub const fn pred_or_nothing(at: u8) -> Field {
+    Field::Predicate { at, not: None, optional: true, uniform: false }
+}
+
+/// A predicate source with its `!` in the bit above.
+pub const fn pred_source(at: u8) -> Field {
+    Field::Predicate { at, not: Some(at + 3), optional: false, uniform: false }
+}
+
+/// A predicate source that is left out if PT.
+pub const fn pred_source_or_nothing(at: u8) -> Field {
+    Field::Predicate { at, not: Some(at + 3), optional: true, uniform: false }
+}
+
+/// A uniform predicate destination.
+pub const fn upred(at: u8) -> Field {
+    Field::Predicate { at, not: None, optional: false, uniform: true }
+}
+
+/// A uniform predicate destination that is left out if UPT.
+pub const fn upred_or_nothing(at: u8) -> Field {
+    Field::Predicate { at, not: None, optional: true, uniform: true }
+}
+
+/// A uniform predicate source.
+pub const fn upred_source(at: u8) -> Field {
+    Field::Predicate { at, not: Some(at + 3), optional: false, uniform: true }
+}
+
+/// A uniform predicate source that is left out if UPT.
+pub const fn upred_source_or_nothing(at: u8) -> Field {
+    Field::Predicate { at, not: Some(at + 3), optional: true, uniform: true }
+}
+
+/// An unsigned literal.
+pub const fn unsigned(bits: &'static [(u8, u8)]) -> Field {
+    Field::Immediate { bits, kind: ImmediateKind::Unsigned, default: None, scale: 1 }
+}
+
+/// An unsigned literal that is left out if it has the value `default`.
+pub const fn unsigned_or_nothing(bits: &'static [(u8, u8)], default: u64) -> Field {
+    Field::Immediate { bits, kind: ImmediateKind::Unsigned, default: Some(default), scale: 1 }
+}
+
+/// A signed literal.
+pub const fn signed(bits: &'static [(u8, u8)]) -> Field {
+    Field::Immediate { bits, kind: ImmediateKind::Signed, default: None, scale: 1 }
+}
+
+/// All rows, family by family; of several rows that match a word the first counts.
+pub fn rows() -> &'static [Row] {
+    static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
+    ROWS.get_or_init(|| {
+        [
+            integer::ROWS,
+            moves::ROWS,
+            float::ROWS,
+            half::ROWS,
+            double::ROWS,
+            conversion::ROWS,
+            predicate::ROWS,
+            memory::ROWS,
+            atomic::ROWS,
+            texture::ROWS,
+            control_flow::ROWS,
+            barrier::ROWS,
+            uniform::ROWS,
+            tensor::ROWS,
+            miscellaneous::ROWS,
+        ]
+        .concat()
+    })
+}
+
+/// A name list looked up once: per value the suffixes it prints, `None` for an illegal value.
+type Names = Vec<Option<SmallVec<[Modifier; 2]>>>;
+
+/// A row with its suffix names resolved.
+pub(crate) struct Compiled {
+    pub row: &'static Row,
+    pub suffixes: Vec<Names>,
+    /// Per operand field the words of a `Keyword`, empty for other fields.
+    pub keywords: Vec<Vec<&'static str>>,
+}
+
+/// The table of one architecture: the rows of each value of bits 0 to 11.
+pub(crate) struct Table {
+    compiled: Vec<Compiled>,
+    by_code: Vec<SmallVec<[u16; 2]>>,
+}
+
+impl Table {
+    /// The candidates for `word`, in table order.
+    pub(crate) fn candidates(&self, word: Word) -> impl Iterator<Item = &Compiled> {
+        self.by_code[word.bits(0, 12) as usize].iter().map(|&index| &self.compiled[index as usize])
+    }
+}
+
+/// Suffixes of a dotted name; unknown parts make the value illegal, which a test excludes.
+fn parse_name(name: &str) -> Option<SmallVec<[Modifier; 2]>> {
+    match name {
+        "-" => Some(SmallVec::new()),
+        "?" => None,
+        _ => name.split('.').map(Modifier::from_text).collect(),
+    }
+}
+
+fn build(architecture: Architecture) -> Table {
+    let compiled: Vec<Compiled> = rows()
+        .iter()
+        .filter(|row| row.architectures.0 <= architecture && architecture <= row.architectures.1)
+        .map(|row| Compiled {
+            row,
+            suffixes: row
+                .suffixes
+                .iter()
+                .map(|suffix| suffix.names.split_whitespace().map(parse_name).collect())
+                .collect(),
+            keywords: row
+                .fields
+                .iter()
+                .map(|field| match field {
+                    Field::Keyword { names, .. } => names.split_whitespace().collect(),
+                    _ => Vec::new(),
+                })
+                .collect(),
+        })
+        .collect();
+    let mut by_code = vec![SmallVec::new(); 4096];
+    for (index, compiled) in compiled.iter().enumerate() {
+        for form in (0..8).filter(|form| compiled.row.forms >> form & 1 == 1) {
+            by_code[usize::from(compiled.row.code) | form << 9].push(index as u16);
+        }
+    }
+    Table { compiled, by_code }
+}
+
+/// The table of `architecture`, built on first use.
+pub(crate) fn table(architecture: Architecture) -> &'static Table {
+    static TABLES: [OnceLock<Table>; 5] = [const { OnceLock::new() }; 5];
+    TABLES[architecture as usize].get_or_init(|| build(architecture))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_suffix_name_is_known() {
+        for row in rows() {
+            for suffix in row.suffixes {
+                let values = suffix.names.split_whitespace().count();
+                let bits: u32 = suffix.bits.iter().map(|&(_, width)| u32::from(width)).sum();
+                assert!(values <= 1 << bits, "{:?}: too many names: {}", row.opcode, suffix.names);
+                for name in suffix.names.split_whitespace().filter(|&name| name != "?") {
+                    assert!(parse_name(name).is_some(), "{:?}: unknown suffix {name}", row.opcode);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_mnemonic_has_a_row() {
+        for opcode in Opcode::ALL {
+            let later = ["CGAERRBAR", "ENDCOLLECTIVE", "REDG", "SYNCS", "VIADD", "VIADDMNMX",
+                "VIMNMX", "VIMNMX3"];
+            if !later.contains(&opcode.text()) {
+                assert!(rows().iter().any(|row| row.opcode == *opcode), "{opcode:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The contract between what executes (or replays) and what is timed.
+
+use crate::effect::Effect;
+use crate::fault::Fault;
+use crate::id::{Cycle, CtaSlot, Pc, SmId, Token, WarpMask, WarpSlot};
+use crate::port::Performed;
+
+/// One SM's share of an instruction source. The timing model owns time and calls; the source owns
+/// registers, lanes, control flow and values. One value per SM, so that SMs run on different threads.
+pub trait Source: Send {
+    /// What all SMs read during a window and only the device changes between windows: the image of
+    /// device memory.
+    type Shared: Sync + Send;
+
+    /// Starts CTA number `cta` (linear index in the grid) in `slot`. Its warp w (0-based in the CTA)
+    /// goes to warp slot `warps[w]`. All start at the kernel's entry.
+    fn start_cta(&mut self, shared: &Self::Shared, cta: u64, slot: CtaSlot, warps: &[WarpSlot]);
+
+    /// Pc of the next instruction of `warp`.
+    fn pc(&self, warp: WarpSlot) -> Pc;
+
+    /// Executes the next instruction of `warp` (whose pc is `pc`) and fills `effect`. `clock` is the
+    /// cycle that a clock read sees. The instruction takes effect at once, except deferred operations,
+    /// whose lanes take effect in [`Source::perform`].
+    ///
+    /// # Errors
+    /// The fault that the machine would trap.
+    fn issue(
+        &mut self,
+        shared: &Self::Shared,
+        warp: WarpSlot,
+        pc: Pc,
+        clock: Cycle,
+        effect: &mut Effect,
+    ) -> Result<(), Fault>;
+
+    /// All replies of a deferred operation have arrived at the SM: its sectors are ordinary again
+    /// (V2). The token may be reused from now on.
+    fn complete(&mut self, token: Token);
+
+    /// A deferred packet of this SM takes effect at its slice: applies its lanes to `shared` and
+    /// writes result registers.
+    fn perform(&mut self, shared: &mut Self::Shared, performed: Performed);
+
+    /// Applies the plain stores of the past quantum of all SMs to `shared` in (cycle, SM, sub-core,
+    /// lane) order (V4) and forgets them. `sources[i]` is SM i's share.
+    fn publish(sources: &mut [Self], shared: &mut Self::Shared)
+    where
+        Self: Sized;
+
+    /// Warps of this SM that wait in a convergence barrier or CTA barrier as far as values go, with a
+    /// description for the hang report.
+    fn waiting(&self, warp: WarpSlot) -> Option<String>;
+
+    /// Which SM this is.
+    fn sm(&self) -> SmId;
+
+    /// Warps of `slot`'s CTA that have not ended.
+    fn live_warps(&self, slot: CtaSlot) -> WarpMask;
+}

@@ -1,0 +1,83 @@
+//! The numbers that name things: cycles, program counters, SMs, warps, CTAs, lanes, sectors.
+
+/// A core-clock cycle since the launch began.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Cycle(pub u64);
+
+impl Cycle {
+    /// A cycle that never comes.
+    pub const NEVER: Cycle = Cycle(u64::MAX);
+}
+
+impl std::ops::Add<u64> for Cycle {
+    type Output = Cycle;
+    fn add(self, cycles: u64) -> Cycle {
+        Cycle(self.0 + cycles)
+    }
+}
+
+impl std::ops::Sub for Cycle {
+    type Output = u64;
+    fn sub(self, earlier: Cycle) -> u64 {
+        self.0 - earlier.0
+    }
+}
+
+/// A program counter in units of instructions: index into the loaded code image. Its byte address
+/// is 16 times this number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Pc(pub u32);
+
+impl Pc {
+    /// The pc of the instruction that follows in memory.
+    pub const fn next(self) -> Pc {
+        Pc(self.0.wrapping_add(1))
+    }
+
+    /// Byte address inside the code image.
+    pub const fn byte_address(self) -> u64 {
+        self.0 as u64 * 16
+    }
+}
+
+/// A streaming multiprocessor of the GPU, 0-based.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct SmId(pub u16);
+
+/// A warp's place in its SM, 0 to 63. Its sub-core is `slot mod 4` (MODEL.md §2).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct WarpSlot(pub u8);
+
+/// A CTA's place in its SM, 0 to 31.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct CtaSlot(pub u8);
+
+/// A set of the 32 lanes of a warp, bit i = lane i.
+pub type LaneMask = u32;
+
+/// A set of the warps of an SM, bit i = warp slot i.
+pub type WarpMask = u64;
+
+/// Names a deferred operation (DESIGN.md V1) of one SM from its issue to its last acknowledgement.
+/// Reused afterwards.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Token(pub u32);
+
+/// A 32-byte sector of device memory: byte address divided by 32.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Sector(pub u64);
+
+impl Sector {
+    /// Bytes of a sector.
+    pub const BYTES: u64 = 32;
+
+    /// The sector that holds `address`.
+    pub const fn of(address: u64) -> Sector {
+        Sector(address / Sector::BYTES)
+    }
+
+    /// Byte address of its first byte.
+    pub const fn address(self) -> u64 {
+        self.0 * Sector::BYTES
+    }
+}
