@@ -4,8 +4,8 @@
 # Usage: scripts/build-kernels.sh [SOURCE.cu …]      (default: every source of kernels/)
 #
 # kernels/<folder>/<name>.cu becomes <name>.sm_80.cubin, <name>.sm_86.cubin and <name>.sm_89.cubin
-# beside it. The sources of kernels/abi/ go through PTX instead and are assembled by the releases
-# 11.8 and 12.9, whose cubins have the older ABI.
+# beside it. The sources of kernels/abi/ and a few others are also assembled by the releases 11.8 and
+# 12.9, whose cubins have the older ABI: kernels/abi/<name>.cuda-<release>.<architecture>.cubin.
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -31,21 +31,24 @@ build_current() {
 # The PTX release that each older assembler knows last.
 declare -A ptx_version=([11.8]=7.8 [12.9]=8.8)
 
+# Also assembled by the older releases, beside the sources of kernels/abi/.
+older=(vadd reduction bitonic_sort hgemm)
+
 build_older() {
     local source="$1" name release architecture ptx
     name="$(basename "$source" .cu)"
-    for release in 11.8 12.9; do
-        for architecture in "${architectures[@]}"; do
-            ptx="$(mktemp --suffix=.ptx)"
-            (cd "$(dirname "$source")" &&
-                "$tools/nvcc" -O3 -std=c++17 "-arch=compute_${architecture#sm_}" -ptx -o "$ptx" "$name.cu")
+    ptx="$(mktemp --suffix=.ptx)"
+    for architecture in "${architectures[@]}"; do
+        (cd "$(dirname "$source")" &&
+            "$tools/nvcc" -O3 -std=c++17 "-arch=compute_${architecture#sm_}" -ptx -o "$ptx" "$name.cu")
+        for release in "${!ptx_version[@]}"; do
             # The code uses nothing newer; only the header names the newest release.
             sed -i "s/^\.version .*/.version ${ptx_version[$release]}/" "$ptx"
             "$tools/ptxas-$release" -O3 "-arch=$architecture" \
-                -o "$(dirname "$source")/$name.cuda-$release.$architecture.cubin" "$ptx"
-            rm -f "$ptx"
+                -o "$root/kernels/abi/$name.cuda-$release.$architecture.cubin" "$ptx"
         done
     done
+    rm -f "$ptx"
 }
 
 if (($# > 0)); then
@@ -56,8 +59,9 @@ fi
 
 for source in "${sources[@]}"; do
     echo "${source#"$root/"}"
-    case "$(realpath "$source")" in
-    "$root/kernels/abi/"*) build_older "$source" ;;
-    *) build_current "$source" ;;
-    esac
+    name="$(basename "$source" .cu)"
+    build_current "$source"
+    if [[ "$(realpath "$source")" == "$root/kernels/abi/"* || " ${older[*]} " == *" $name "* ]]; then
+        build_older "$source"
+    fi
 done
