@@ -167,6 +167,8 @@ pub(crate) struct Elf<'data> {
     pub flags: u32,
     pub sections: Vec<Section<'data>>,
     pub symbols: Vec<Symbol>,
+    /// Length of the file in bytes.
+    pub file_length: u64,
 }
 
 impl<'data> Elf<'data> {
@@ -205,6 +207,7 @@ impl<'data> Elf<'data> {
             flags: header.e_flags.get(LE),
             sections,
             symbols,
+            file_length: bytes.len() as u64,
         })
     }
 
@@ -258,7 +261,9 @@ impl NameBudget {
                 "a NUL byte before the end of the string table"
             };
             return Err(fail(
-                format!("a name of more than {reach} bytes at offset {offset:#x} of the string table"),
+                format!(
+                    "a name of more than {reach} bytes at offset {offset:#x} of the string table"
+                ),
                 expected,
             ));
         };
@@ -432,13 +437,14 @@ fn read_sections<'data>(
         if section.kind == elf::SHT_NULL {
             section.size = 0;
         } else if !section.is_nobits() {
-            section.data =
-                slice(bytes, section.offset, section.size).ok_or_else(|| CubinError::Truncated {
+            section.data = slice(bytes, section.offset, section.size).ok_or_else(|| {
+                CubinError::Truncated {
                     what: format!("the content of section {index}"),
                     offset: section.offset,
                     needed: section.size,
                     length: bytes.len() as u64,
-                })?;
+                }
+            })?;
             total += section.size;
             if total > bytes.len() as u64 {
                 return Err(section.malformed_header(

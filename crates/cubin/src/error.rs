@@ -25,7 +25,9 @@ pub enum CubinError {
         meaning: &'static str,
     },
     /// The ELF data-encoding byte does not say little-endian.
-    #[error("byte 5: ELF data encoding {found} ({meaning}), a cubin has encoding 1 (little-endian)")]
+    #[error(
+        "byte 5: ELF data encoding {found} ({meaning}), a cubin has encoding 1 (little-endian)"
+    )]
     Endianness {
         /// The data-encoding byte.
         found: u8,

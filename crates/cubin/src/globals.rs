@@ -4,6 +4,8 @@
 //! initialised bytes first, then zeros. A variable's device address is the segment's address plus
 //! its offset.
 
+use std::collections::HashMap;
+
 use crate::constants::bank_number;
 use crate::elf::{Elf, Section, SectionIndex, Symbol};
 use crate::error::CubinError;
@@ -99,6 +101,11 @@ pub(crate) fn read_globals(elf: &Elf<'_>) -> Result<Globals, CubinError> {
         }
     }
 
+    let places: HashMap<SectionIndex, u64> = globals
+        .sections
+        .iter()
+        .map(|place| (place.section, place.offset))
+        .collect();
     let mut copied = 0u64;
     for (index, symbol) in elf.symbols.iter().enumerate() {
         let Some(section) = symbol.section.and_then(|s| elf.section(s.0)) else {
@@ -107,16 +114,19 @@ pub(crate) fn read_globals(elf: &Elf<'_>) -> Result<Globals, CubinError> {
         if !symbol.is_object() {
             continue;
         }
-        let (space, base) =
-            if let Some(place) = globals.sections.iter().find(|g| g.section == section.index) {
-                let managed = symbol.other & Symbol::MANAGED != 0;
-                let space = if managed { Space::Managed } else { Space::Global };
-                (space, place.offset)
-            } else if let Some(bank) = bank_number(section).filter(|_| section.info == 0) {
-                (Space::Constant { bank }, 0)
+        let (space, base) = if let Some(&offset) = places.get(&section.index) {
+            let managed = symbol.other & Symbol::MANAGED != 0;
+            let space = if managed {
+                Space::Managed
             } else {
-                continue;
+                Space::Global
             };
+            (space, offset)
+        } else if let Some(bank) = bank_number(section).filter(|_| section.info == 0) {
+            (Space::Constant { bank }, 0)
+        } else {
+            continue;
+        };
         let end = symbol.value.checked_add(symbol.size);
         if end.is_none_or(|end| end > section.size) {
             return Err(CubinError::Malformed {
@@ -134,7 +144,7 @@ pub(crate) fn read_globals(elf: &Elf<'_>) -> Result<Globals, CubinError> {
             None
         } else {
             copied = copied.saturating_add(symbol.size);
-            if copied > 4 * (section.offset + section.size) + 4 * elf.symbols.len() as u64 {
+            if copied > elf.file_length.saturating_mul(4) {
                 return Err(section.malformed(
                     symbol.value,
                     format!("variable `{}`", crate::elf::shorten(&symbol.name)),
