@@ -1,0 +1,50 @@
+//! The documents of `gpus/`, embedded in the program: the one list of them.
+
+/// Whether a document describes a GPU or only what several share.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Gpu,
+    Family,
+}
+
+/// A document embedded in the program.
+pub(crate) struct BuiltIn {
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($kind:ident $name:literal;)*) => {
+        const BUILT_IN: &[BuiltIn] = &[$(BuiltIn {
+            name: $name,
+            kind: Kind::$kind,
+            text: include_str!(concat!("../../../gpus/", $name, ".toml")),
+        },)*];
+    };
+}
+
+built_in! {
+    Family "ampere";
+    Family "ga102";
+    Gpu "rtx-a6000";
+    Gpu "rtx-3080";
+    Gpu "rtx-3080-ti";
+    Gpu "rtx-3090";
+    Gpu "a100-sxm4-40gb";
+    Gpu "rtx-4090";
+}
+
+/// The embedded document of that name.
+pub(crate) fn find(name: &str) -> Option<&'static BuiltIn> {
+    BUILT_IN.iter().find(|document| document.name == name)
+}
+
+/// The names of the GPUs that are built in.
+pub fn names() -> Vec<&'static str> {
+    BUILT_IN
+        .iter()
+        .filter(|document| document.kind == Kind::Gpu)
+        .map(|document| document.name)
+        .collect()
+}
