@@ -1,0 +1,252 @@
+//! The launch file: which cubin, on which GPU, which kernels with which grids and arguments, over
+//! which buffers, and what must come out. Format: kernels/README.md.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use reference::Number;
+
+use super::argument::{Argument, read_argument};
+use super::buffer::{Buffer, read_buffers};
+use super::check::{Check, read_checks};
+use super::document::{Document, LaunchFileError, Reading, Table, Value};
+
+/// Launches over a common set of buffers: what one launch file asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// What it is, in a few words.
+    pub title: Option<String>,
+    /// The cubin, relative to the launch file; `{arch}` stands for the GPU's architecture.
+    pub cubin: PathBuf,
+    /// The GPU to run on unless the user names another.
+    pub gpu: Option<String>,
+    /// Kernel launches, in order; each starts when the one before has ended.
+    pub launches: Vec<KernelLaunch>,
+    /// Device memory that the launches work on.
+    pub buffers: Vec<Buffer>,
+    /// Numbers for the CPU reference.
+    pub parameters: BTreeMap<String, Number>,
+    /// What must hold in the end.
+    pub checks: Vec<Check>,
+}
+
+/// One kernel launch.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelLaunch {
+    /// Name of the kernel in the cubin.
+    pub kernel: String,
+    /// CTAs in x, y and z.
+    pub grid: [u32; 3],
+    /// Threads of a CTA in x, y and z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory per CTA in bytes.
+    pub shared: u32,
+    /// The arguments, in the order of the parameters.
+    pub arguments: Vec<Argument>,
+}
+
+impl Workload {
+    /// Reads the text of a launch file; `file` names it in errors.
+    ///
+    /// # Errors
+    /// The first thing that is not as it should be.
+    pub fn parse(file: &str, text: &str) -> Result<Workload, Box<LaunchFileError>> {
+        let document = Document::new(file, text);
+        let parsed = document.parse()?;
+        let top = Table::top(&document, &parsed);
+        read_workload(&top)
+    }
+}
+
+fn read_workload(top: &Table<'_>) -> Reading<Workload> {
+    top.only(&[
+        "cubin",
+        "gpu",
+        "title",
+        "launch",
+        "buffers",
+        "parameters",
+        "check",
+    ])?;
+    let text = |key: &str, what: &str| -> Reading<Option<String>> {
+        top.get(key)
+            .map(|value| value.string(what).map(str::to_owned))
+            .transpose()
+    };
+    let title = text("title", "a string")?;
+    let gpu = text("gpu", "the name of a GPU")?;
+    let expected = "the name of a cubin, as in \"vadd.{arch}.cubin\"";
+    let cubin = PathBuf::from(top.require("cubin", expected)?.string(expected)?);
+
+    let buffers = read_buffers(top)?;
+    let expected = "a list of tables, as in `[[launch]]`";
+    let launch = top.require("launch", expected)?;
+    let launches = launch
+        .array(expected)?
+        .iter()
+        .map(|entry| read_launch(entry, &buffers))
+        .collect::<Reading<Vec<_>>>()?;
+    if launches.is_empty() {
+        return Err(launch.error("an empty list", "at least one launch"));
+    }
+
+    let mut parameters = BTreeMap::new();
+    if let Some(value) = top.get("parameters") {
+        for (name, value) in value.table("a table of numbers")?.entries() {
+            parameters.insert(name.to_owned(), value.number("a number")?);
+        }
+    }
+    let checks = read_checks(top, &buffers)?;
+    Ok(Workload {
+        title,
+        cubin,
+        gpu,
+        launches,
+        buffers,
+        parameters,
+        checks,
+    })
+}
+
+fn read_launch(entry: &Value<'_>, buffers: &[Buffer]) -> Reading<KernelLaunch> {
+    let table = entry.table("a table with `kernel`, `grid`, `block` and `args`")?;
+    table.only(&["kernel", "grid", "block", "shared", "args"])?;
+    let kernel = table
+        .require("kernel", "the name of a kernel")?
+        .string("the name of a kernel")?;
+    let grid = read_extent(&table.require("grid", "CTAs, as in `[16, 16]`")?)?;
+    let block = read_extent(&table.require("block", "threads, as in `[32, 8]`")?)?;
+    let shared = match table.get("shared") {
+        Some(value) => value.integer(0..=u64::from(u32::MAX), "a number of bytes")? as u32,
+        None => 0,
+    };
+    let arguments = match table.get("args") {
+        Some(list) => list
+            .array("a list of arguments")?
+            .iter()
+            .map(|value| read_argument(value, buffers))
+            .collect::<Reading<_>>()?,
+        None => Vec::new(),
+    };
+    Ok(KernelLaunch {
+        kernel: kernel.to_owned(),
+        grid,
+        block,
+        shared,
+        arguments,
+    })
+}
+
+/// Reads x, y and z: a number or a list of one to three, at least 1 each. (What the GPU allows is
+/// checked when the launch is made.)
+fn read_extent(value: &Value<'_>) -> Reading<[u32; 3]> {
+    let expected = "one to three numbers, each from 1 to 2147483647";
+    let list = if value.is_array() {
+        value.array(expected)?
+    } else {
+        vec![value.clone()]
+    };
+    if !(1..=3).contains(&list.len()) {
+        return Err(value.error(format!("{} numbers", list.len()), expected));
+    }
+    let mut extent = [1; 3];
+    for (place, entry) in extent.iter_mut().zip(&list) {
+        *place = entry.integer(1..=i32::MAX as u64, expected)? as u32;
+    }
+    Ok(extent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"
+cubin = "vadd.{arch}.cubin"
+gpu = "rtx-a6000"
+[[launch]]
+kernel = "vadd"
+grid = [2]
+block = 64
+args = ["a", { i32 = 5 }]
+[buffers.z]
+type = "f32"
+count = 4
+[buffers.a]
+type = "u32"
+count = 128
+init = { random = 1, low = 0, high = 4294967295 }
+[parameters]
+n = 128
+[[check]]
+buffer = "a"
+values = { fill = 1 }
+"#;
+
+    #[test]
+    fn buffers_keep_the_order_of_the_file() {
+        let workload = Workload::parse("x.toml", GOOD).unwrap();
+        assert_eq!(workload.buffers[0].name, "z");
+        assert_eq!(workload.launches[0].block, [64, 1, 1]);
+        assert_eq!(
+            workload.launches[0].arguments[0],
+            Argument::Buffer {
+                buffer: 1,
+                offset: 0
+            }
+        );
+    }
+
+    /// Replaces a piece of the good file and returns the error.
+    fn error(from: &str, to: &str) -> LaunchFileError {
+        assert!(GOOD.contains(from));
+        *Workload::parse("x.toml", &GOOD.replacen(from, to, 1)).unwrap_err()
+    }
+
+    #[test]
+    fn errors_name_line_key_and_what_would_be_right() {
+        let wrong = error("grid = [2]", "grid = [0]");
+        assert_eq!((wrong.line, wrong.key.as_str()), (6, "launch[0].grid[0]"));
+        assert_eq!(
+            wrong.to_string(),
+            "x.toml:6:9: key `launch[0].grid[0]`: 0; expected one to three numbers, each from 1 to 2147483647"
+        );
+        let wrong = error("grid", "gird");
+        assert!(wrong.expected.contains("`grid`"), "{wrong}");
+        let wrong = error("\"a\", {", "\"b\", {");
+        assert!(wrong.to_string().contains("`z` or `a`"), "{wrong}");
+        let wrong = error("i32 = 5", "i8 = 500");
+        assert!(wrong.to_string().contains("i8"), "{wrong}");
+        let wrong = error("count = 128", "count = -1");
+        assert_eq!(wrong.key, "buffers.a.count");
+        let wrong = error("type = \"u32\"", "type = \"u33\"");
+        assert_eq!((wrong.line, wrong.key.as_str()), (13, "buffers.a.type"));
+        let wrong = error("kernel = \"vadd\"\n", "");
+        assert_eq!(wrong.key, "launch[0].kernel");
+        let wrong = error("[[launch]]", "[[launch");
+        assert_eq!(wrong.line, 4);
+    }
+
+    #[test]
+    fn every_launch_file_of_the_project_is_read() {
+        let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
+        let mut count = 0;
+        for folder in std::fs::read_dir(kernels).unwrap() {
+            let folder = folder.unwrap().path();
+            if !folder.is_dir() {
+                continue;
+            }
+            for file in std::fs::read_dir(folder).unwrap() {
+                let path = file.unwrap().path();
+                if path
+                    .extension()
+                    .is_some_and(|extension| extension == "toml")
+                {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    Workload::parse(&path.to_string_lossy(), &text).unwrap();
+                    count += 1;
+                }
+            }
+        }
+        assert!(count >= 70, "{count} launch files");
+    }
+}
