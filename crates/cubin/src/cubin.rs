@@ -1,6 +1,6 @@
 //! The cubin as the rest of the workspace sees it: parsed once, owned, looked up by section.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use object::elf;
 
@@ -13,7 +13,7 @@ use crate::kernel::{Function, Kernel, read_functions};
 use crate::relocation::{Relocation, read_relocations};
 
 /// A parsed cubin. It owns copies of everything that it hands out.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Cubin {
     sm: u32,
     abi_version: u8,
@@ -77,6 +77,8 @@ impl Cubin {
                 symbol: SymbolIndex(index as u32),
             })
             .collect();
+        let global_sections: HashSet<SectionIndex> =
+            globals.sections.iter().map(|place| place.section).collect();
         let not_loaded = elf
             .sections
             .iter()
@@ -84,7 +86,7 @@ impl Cubin {
             .filter(|s| {
                 !s.is_code()
                     && crate::constants::bank_number(s).is_none()
-                    && !globals.sections.iter().any(|g| g.section == s.index)
+                    && !global_sections.contains(&s.index)
                     && !s.name.starts_with(".nv.shared.")
             })
             .map(|s| s.name.to_owned())

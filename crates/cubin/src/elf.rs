@@ -143,7 +143,7 @@ impl Section<'_> {
     /// The section's content as a table of `T`.
     pub fn table<T: Pod>(&self) -> Result<&[T], CubinError> {
         let entry = size_of::<T>();
-        if self.data.len() % entry != 0 {
+        if !self.data.len().is_multiple_of(entry) {
             return Err(self.malformed_header(
                 format!("a size of {} bytes", self.data.len()),
                 &format!("a multiple of {entry} bytes, the size of one entry"),
@@ -167,6 +167,8 @@ pub(crate) struct Elf<'data> {
     pub flags: u32,
     pub sections: Vec<Section<'data>>,
     pub symbols: Vec<Symbol>,
+    /// Offset of the symbol table in the file.
+    symbols_offset: u64,
     /// Length of the file in bytes.
     pub file_length: u64,
 }
@@ -201,14 +203,24 @@ impl<'data> Elf<'data> {
         let mut names = NameBudget::new(bytes.len());
         let sections = read_sections(bytes, header, &mut names)?;
         let symbols = read_symbols(&sections, &mut names)?;
+        let symbols_offset = sections
+            .iter()
+            .find(|s| s.kind == elf::SHT_SYMTAB)
+            .map_or(0, |s| s.offset);
         Ok(Elf {
             abi_version,
             file_type,
             flags: header.e_flags.get(LE),
             sections,
             symbols,
+            symbols_offset,
             file_length: bytes.len() as u64,
         })
+    }
+
+    /// Offset in the file of a symbol's table entry.
+    pub fn symbol_offset(&self, index: usize) -> u64 {
+        self.symbols_offset + (index * size_of::<RawSymbol>()) as u64
     }
 
     /// The section of that index.

@@ -53,7 +53,7 @@ pub(crate) struct GlobalSection {
 }
 
 /// The global segment and the variables of the module.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Globals {
     pub sections: Vec<GlobalSection>,
     /// Size of the segment in bytes.
@@ -131,7 +131,7 @@ pub(crate) fn read_globals(elf: &Elf<'_>) -> Result<Globals, CubinError> {
         if end.is_none_or(|end| end > section.size) {
             return Err(CubinError::Malformed {
                 place: format!("symbol {index} (`{}`)", crate::elf::shorten(&symbol.name)),
-                offset: section.header_offset,
+                offset: elf.symbol_offset(index),
                 found: format!("{} bytes at offset {:#x}", symbol.size, symbol.value),
                 expected: format!(
                     "a variable that lies in the {} bytes of {}",

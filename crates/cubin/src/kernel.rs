@@ -284,7 +284,7 @@ fn read_function(
     info: &[InfoRecord],
     info_section: Option<&Section<'_>>,
 ) -> Result<Function, CubinError> {
-    if section.data.len() % INSTRUCTION_BYTES != 0 {
+    if !section.data.len().is_multiple_of(INSTRUCTION_BYTES) {
         return Err(section.malformed_header(
             format!("{} bytes of code", section.data.len()),
             "a multiple of 16, the size of an instruction",

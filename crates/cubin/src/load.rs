@@ -288,7 +288,7 @@ impl Cubin {
             RelocationKind::Low32 => write(at + 4, &(value as u32).to_le_bytes()),
             RelocationKind::High32 => write(at + 4, &((value >> 32) as u32).to_le_bytes()),
             RelocationKind::Target47 => {
-                if value % 4 != 0 || value >= ADDRESS_LIMIT {
+                if !value.is_multiple_of(4) || value >= ADDRESS_LIMIT {
                     return Err(CubinError::Address {
                         what: format!(
                             "the target of {} at {:#x}",
@@ -321,7 +321,7 @@ enum Target {
 }
 
 fn aligned(what: &str, address: u64, alignment: u64) -> Result<(), CubinError> {
-    if address % alignment == 0 {
+    if address.is_multiple_of(alignment) {
         Ok(())
     } else {
         Err(CubinError::Address {

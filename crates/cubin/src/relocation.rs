@@ -191,7 +191,9 @@ fn check(
         ));
     }
     let instruction = relocation.kind.is_instruction();
-    if instruction && (relocation.offset % INSTRUCTION_BYTES as u64 != 0 || !target.is_code()) {
+    if instruction
+        && (!relocation.offset.is_multiple_of(INSTRUCTION_BYTES as u64) || !target.is_code())
+    {
         return Err(table.malformed(
             at,
             format!(

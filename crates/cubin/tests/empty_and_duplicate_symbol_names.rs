@@ -1,6 +1,8 @@
 //! Cubins of vendor libraries hold kernels with empty names, and nothing keeps names unique:
 //! kernels are identified by their code section, never by name.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{FEATURES, append_names, fixture, put_u32, section_header, symbol, u32_at};

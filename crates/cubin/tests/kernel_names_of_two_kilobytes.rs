@@ -1,5 +1,7 @@
 //! C++ templates give kernels mangled names of kilobytes that differ in their last letters.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{append_names, fixture, put_u32, symbol};

@@ -1,6 +1,8 @@
 //! Kernels, their resources and parameters, for each CUDA release. The expected numbers are those
 //! of `cuobjdump -elf`, `cuobjdump -res-usage` and `nvdisasm` for the fixtures.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{FEATURES, all_cubins, fixture};
@@ -52,7 +54,11 @@ fn resources_are_those_that_the_vendor_tools_print() {
                 )
             })
             .collect();
-        assert_eq!(rows, SM86, "{name}");
+        let mut expected = SM86;
+        if name.contains("cuda11") {
+            expected[0].4 = 8; // its helper functions have no frame of their own
+        }
+        assert_eq!(rows, expected, "{name}");
         assert_eq!(cubin.kernels().len(), SM86.len());
         assert!(
             cubin.not_loaded().is_empty(),
