@@ -1,16 +1,369 @@
-//! Latency classes: the row and column of a GPU's latency table that an instruction belongs to
-//! (truth/latencies.csv, NAK rows; MODEL.md §6).
+//! Latency classes: the row and column of a GPU's latency tables (`gpus/latency/`) that an
+//! instruction, or one of its operands, belongs to.
+//!
+//! Classes are fine enough for two tables. The *distance* table says how many issue cycles must lie
+//! between a producer and its reader (the pipe categories of Mesa NAK's sm80_instr_latencies.rs,
+//! which come from the vendor); the *unit* table says which execution unit takes the instruction and
+//! for how long (MODEL.md §6). No number stands here.
 
 use crate::instruction::Instruction;
+use crate::modifier::Modifier;
+use crate::opcode::Opcode;
 
-/// A latency class.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Class {
-    /// IADD3, LOP3, ISETP and the like.
-    CoupledAlu,
+macro_rules! classes {
+    ($($(#[$doc:meta])* $name:ident)*) => {
+        /// A latency class.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Class { $($(#[$doc])* $name),* }
+
+        impl Class {
+            /// All classes; a class's index here is its row in a loaded latency table.
+            pub const ALL: &'static [Class] = &[$(Class::$name),*];
+
+            /// The names of [`Class::ALL`], in the same order.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name)),*];
+
+            /// The name used in the latency tables.
+            pub const fn name(self) -> &'static str {
+                Class::NAMES[self as usize]
+            }
+        }
+    };
 }
 
-/// The class of `instruction`.
-pub fn class(_instruction: &Instruction) -> Class {
-    Class::CoupledAlu
+classes! {
+    // Fixed latency, general registers.
+    /// Integer and logic on the ALU: IADD3, LOP3, SHF, LEA, ISETP, MOV, SEL, PRMT, PLOP3, I2FP, F2FP
+    /// and the like, CS2R.32.
+    CoupledAlu
+    /// Single-precision comparison and selection (FSETP, FSEL, FMNMX): the distances of the ALU.
+    CoupledAluFloat
+    /// CS2R of 64 bits, LEPC: a pair written one register after the other.
+    CoupledDisp64
+    /// FADD, FMUL, FFMA.
+    CoupledFma
+    /// IMAD in all 32-bit forms, IDP.
+    Imad
+    /// IMAD.WIDE and IMAD.HI; as operand class their factors.
+    ImadWide
+    /// Operand class: low half of IMAD.WIDE's result and of its 64-bit addend.
+    ImadWideLow
+    /// Operand class: high half of IMAD.WIDE's result (the result of IMAD.HI) and of its addend.
+    ImadWideHigh
+    /// HADD2, HMUL2, HFMA2.
+    Fp16
+    /// HSET2, HSETP2, HMNMX2.
+    Fp16Alu
+    /// HADD2.F32: half to single.
+    Fp16F32
+    /// HFMA2.MMA and its kin: half precision on the tensor path.
+    Hfma2Mma
+    /// DADD, DMUL, DFMA, DSETP: fixed latency where every sub-core has an FP64 unit (GA100), variable
+    /// where the SM shares one.
+    RedirectedFp64
+
+    // Tensor core: one class per shape and type.
+    /// HMMA.1688 with half accumulator.
+    Hmma1688F16
+    /// HMMA.1688 with single accumulator (half or bfloat factors).
+    Hmma1688F32
+    /// HMMA.16816 with half accumulator.
+    Hmma16816F16
+    /// HMMA.16816 with single accumulator (half or bfloat factors).
+    Hmma16816F32
+    /// HMMA.1684 on TF32.
+    Hmma1684Tf32
+    /// HMMA.1688 on TF32.
+    Hmma1688Tf32
+    /// HMMA.SP.16816 with half accumulator.
+    HmmaSparse16816F16
+    /// HMMA.SP.16816 with single accumulator.
+    HmmaSparse16816F32
+    /// HMMA.SP.16832 with half accumulator.
+    HmmaSparse16832F16
+    /// HMMA.SP.16832 with single accumulator.
+    HmmaSparse16832F32
+    /// HMMA.SP.1688 on TF32.
+    HmmaSparse1688Tf32
+    /// HMMA.SP.16816 on TF32.
+    HmmaSparse16816Tf32
+    /// IMMA.8816 on bytes.
+    Imma8816S8
+    /// IMMA.16816 on bytes.
+    Imma16816S8
+    /// IMMA.16832 on bytes.
+    Imma16832S8
+    /// IMMA.8832 on nibbles.
+    Imma8832S4
+    /// IMMA.16832 on nibbles.
+    Imma16832S4
+    /// IMMA.16864 on nibbles.
+    Imma16864S4
+    /// IMMA.SP.16832 on bytes.
+    ImmaSparse16832S8
+    /// IMMA.SP.16864 on bytes.
+    ImmaSparse16864S8
+    /// IMMA.SP.16864 on nibbles.
+    ImmaSparse16864S4
+    /// IMMA.SP.168128 on nibbles.
+    ImmaSparse168128S4
+    /// BMMA.88128.
+    Bmma88128
+    /// BMMA.168128.
+    Bmma168128
+    /// BMMA.168256.
+    Bmma168256
+    /// DMMA.884.
+    Dmma884
+    /// MOVM: transposition of a matrix fragment.
+    Movm
+
+    // Uniform datapath.
+    /// UIADD3, ULOP3, ULEA, USHF, UIMAD, UISETP, USEL, UPLOP3 and the like.
+    UniformAlu
+    /// ULDC.
+    UniformLoadConstant
+    /// UMOV.
+    UniformMove
+    /// VOTEU.
+    VoteUniform
+    /// R2UR.
+    RegisterToUniform
+    /// REDUX.
+    Redux
+    /// S2UR.
+    SpecialToUniform
+    /// Operand class: the uniform registers that name the bank of a bindless constant.
+    Bindless
+
+    // Votes, control flow and what needs no unit of its own.
+    /// VOTE.
+    Vote
+    /// BRA, BRX, BRXU, JMX.
+    Branch
+    /// BSSY, BSYNC, BREAK, WARPSYNC, YIELD.
+    Convergence
+    /// BMOV.
+    BarrierMove
+    /// CALL, RET.
+    Call
+    /// EXIT, KILL, BPT.
+    Exit
+    /// NOP.
+    Nop
+    /// BAR.
+    CtaBarrier
+    /// B2R.
+    BarrierResult
+    /// DEPBAR, LDGDEPBAR.
+    DependenceBarrier
+    /// NANOSLEEP.
+    Sleep
+    /// ERRBAR.
+    ErrorBarrier
+
+    // Variable latency outside the memory unit.
+    /// MUFU.
+    SpecialFunction
+    /// F2F, F2I, I2F, FRND without 64-bit floats.
+    Conversion
+    /// F2F, F2I, I2F, FRND from or to 64-bit floats.
+    ConversionF64
+    /// POPC, FLO, BREV.
+    BitScan
+    /// FCHK.
+    DivisionCheck
+
+    // Memory unit.
+    /// Loads, stores, atomics and copies of all spaces.
+    Memory
+    /// LDC.
+    LoadConstant
+    /// Textures and surfaces.
+    Texture
+    /// SHFL.
+    Shuffle
+    /// MATCH.
+    Match
+    /// S2R.
+    SpecialRegister
+    /// QSPC.
+    QuerySpace
+    /// MEMBAR.
+    Fence
+    /// CCTL.
+    CacheControl
+}
+
+impl Class {
+    /// The class of a given name.
+    pub fn from_name(name: &str) -> Option<Class> {
+        let index = Class::NAMES.iter().position(|&known| known == name)?;
+        Class::ALL.get(index).copied()
+    }
+
+    /// Its row in a table that was loaded for [`Class::NAMES`].
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+}
+
+/// The class of `instruction`: its row of the unit table.
+pub fn class(instruction: &Instruction) -> Class {
+    use Opcode::*;
+    let has = |modifier| instruction.has(modifier);
+    let on_tensor_path = |otherwise| {
+        if has(Modifier::MMA) {
+            Class::Hfma2Mma
+        } else {
+            otherwise
+        }
+    };
+    match instruction.opcode {
+        BMSK | F2FP | F2IP | I2FP | IABS | IADD3 | IMNMX | ISETP | LEA | LOP3 | MOV | P2R
+        | PLOP3 | PRMT | R2P | SEL | SGXT | SHF | VABSDIFF | VABSDIFF4 | VIADD | VIADDMNMX
+        | VIMNMX | VIMNMX3 => Class::CoupledAlu,
+        FMNMX | FSEL | FSET | FSETP => Class::CoupledAluFloat,
+        CS2R if has(Modifier::N32) => Class::CoupledAlu,
+        CS2R | LEPC => Class::CoupledDisp64,
+        FADD | FFMA | FMUL => Class::CoupledFma,
+        IDP => Class::Imad,
+        IMAD if has(Modifier::WIDE) || has(Modifier::HI) => Class::ImadWide,
+        IMAD => Class::Imad,
+        HADD2 if has(Modifier::F32) => Class::Fp16F32,
+        HADD2 | HFMA2 | HMUL2 => on_tensor_path(Class::Fp16),
+        HMNMX2 | HSET2 | HSETP2 => Class::Fp16Alu,
+        DADD | DFMA | DMUL | DSETP => Class::RedirectedFp64,
+        HMMA => half_matrix(instruction),
+        IMMA => integer_matrix(instruction),
+        BMMA => match shape(instruction) {
+            (8, _) => Class::Bmma88128,
+            (_, 128) => Class::Bmma168128,
+            _ => Class::Bmma168256,
+        },
+        DMMA => Class::Dmma884,
+        MOVM => Class::Movm,
+        UBMSK | UBREV | UFLO | UIADD3 | UIMAD | UISETP | ULEA | ULOP3 | UP2UR | UPLOP3 | UPOPC
+        | UPRMT | USEL | USGXT | USHF => Class::UniformAlu,
+        ULDC => Class::UniformLoadConstant,
+        UMOV => Class::UniformMove,
+        VOTEU => Class::VoteUniform,
+        R2UR => Class::RegisterToUniform,
+        REDUX => Class::Redux,
+        S2UR => Class::SpecialToUniform,
+        VOTE => Class::Vote,
+        BRA | BRX | BRXU | JMX => Class::Branch,
+        BREAK | BSSY | BSYNC | ENDCOLLECTIVE | WARPSYNC | YIELD => Class::Convergence,
+        BMOV => Class::BarrierMove,
+        CALL | RET => Class::Call,
+        BPT | EXIT | KILL => Class::Exit,
+        NOP => Class::Nop,
+        BAR => Class::CtaBarrier,
+        B2R => Class::BarrierResult,
+        DEPBAR | LDGDEPBAR => Class::DependenceBarrier,
+        NANOSLEEP => Class::Sleep,
+        CGAERRBAR | ERRBAR => Class::ErrorBarrier,
+        MUFU => Class::SpecialFunction,
+        F2F | F2I | FRND | I2F if has(Modifier::F64) => Class::ConversionF64,
+        F2F | F2I | FRND | I2F => Class::Conversion,
+        BREV | FLO | POPC => Class::BitScan,
+        FCHK => Class::DivisionCheck,
+        ARRIVES | ATOM | ATOMG | ATOMS | LD | LDG | LDGSTS | LDL | LDS | LDSM | RED | REDG | ST
+        | STG | STL | STS | SYNCS => Class::Memory,
+        LDC => Class::LoadConstant,
+        SULD | SUST | TEX | TLD | TLD4 | TXD => Class::Texture,
+        SHFL => Class::Shuffle,
+        MATCH => Class::Match,
+        S2R => Class::SpecialRegister,
+        QSPC => Class::QuerySpace,
+        MEMBAR => Class::Fence,
+        CCTL => Class::CacheControl,
+    }
+}
+
+/// Class of HMMA by shape, factor type and accumulator.
+fn half_matrix(instruction: &Instruction) -> Class {
+    let sparse = instruction.has(Modifier::SP);
+    let single = instruction.has(Modifier::F32);
+    let (_, depth) = shape(instruction);
+    if instruction.has(Modifier::TF32) {
+        return match (sparse, depth) {
+            (false, 4) => Class::Hmma1684Tf32,
+            (false, _) => Class::Hmma1688Tf32,
+            (true, 8) => Class::HmmaSparse1688Tf32,
+            (true, _) => Class::HmmaSparse16816Tf32,
+        };
+    }
+    match (sparse, depth, single) {
+        (false, 4 | 8, false) => Class::Hmma1688F16,
+        (false, 4 | 8, true) => Class::Hmma1688F32,
+        (false, _, false) => Class::Hmma16816F16,
+        (false, _, true) => Class::Hmma16816F32,
+        (true, 16, false) => Class::HmmaSparse16816F16,
+        (true, 16, true) => Class::HmmaSparse16816F32,
+        (true, _, false) => Class::HmmaSparse16832F16,
+        (true, _, true) => Class::HmmaSparse16832F32,
+    }
+}
+
+/// Class of IMMA by shape and factor type.
+fn integer_matrix(instruction: &Instruction) -> Class {
+    let nibbles = factor_bits(instruction) == 4;
+    match (instruction.has(Modifier::SP), nibbles, shape(instruction)) {
+        (false, false, (8, _)) => Class::Imma8816S8,
+        (false, false, (_, 16)) => Class::Imma16816S8,
+        (false, false, _) => Class::Imma16832S8,
+        (false, true, (8, _)) => Class::Imma8832S4,
+        (false, true, (_, 32)) => Class::Imma16832S4,
+        (false, true, _) => Class::Imma16864S4,
+        (true, false, (_, 32)) => Class::ImmaSparse16832S8,
+        (true, false, _) => Class::ImmaSparse16864S8,
+        (true, true, (_, 64)) => Class::ImmaSparse16864S4,
+        (true, true, _) => Class::ImmaSparse168128S4,
+    }
+}
+
+/// Rows and depth of a matrix instruction from its shape suffix; there are always eight columns.
+/// (0, 0) if it carries none.
+pub(crate) fn shape(instruction: &Instruction) -> (u16, u16) {
+    let digits = instruction
+        .modifiers
+        .iter()
+        .map(|modifier| modifier.text())
+        .find(|text| text.len() >= 3 && text.bytes().all(|byte| byte.is_ascii_digit()));
+    let Some(digits) = digits else { return (0, 0) };
+    let (rows, depth) = match (digits.strip_prefix("168"), digits.strip_prefix("88")) {
+        (Some(depth), _) => (16, depth),
+        (None, Some(depth)) => (8, depth),
+        (None, None) => return (0, 0),
+    };
+    (rows, depth.parse().unwrap_or(0))
+}
+
+/// Bits per element of a matrix instruction's factors.
+pub(crate) fn factor_bits(instruction: &Instruction) -> u16 {
+    match instruction.opcode {
+        Opcode::BMMA => 1,
+        Opcode::DMMA => 64,
+        Opcode::IMMA => {
+            let nibbles = |modifier: &Modifier| matches!(modifier.text(), "S4" | "U4");
+            if instruction.modifiers.iter().any(nibbles) {
+                4
+            } else {
+                8
+            }
+        }
+        _ if instruction.has(Modifier::TF32) => 32,
+        _ => 16,
+    }
+}
+
+/// Bits per element of a matrix instruction's accumulator.
+pub(crate) fn accumulator_bits(instruction: &Instruction) -> u16 {
+    match instruction.opcode {
+        Opcode::DMMA => 64,
+        Opcode::HMMA if instruction.has(Modifier::F32) => 32,
+        Opcode::HMMA => 16,
+        _ => 32,
+    }
 }
