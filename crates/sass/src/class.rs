@@ -65,12 +65,16 @@ classes! {
     // Tensor core: one class per shape and type.
     /// HMMA.1688 with half accumulator.
     Hmma1688F16
-    /// HMMA.1688 with single accumulator (half or bfloat factors).
+    /// HMMA.1688 with single accumulator.
     Hmma1688F32
+    /// HMMA.1688 on bfloats.
+    Hmma1688Bf16
     /// HMMA.16816 with half accumulator.
     Hmma16816F16
-    /// HMMA.16816 with single accumulator (half or bfloat factors).
+    /// HMMA.16816 with single accumulator.
     Hmma16816F32
+    /// HMMA.16816 on bfloats.
+    Hmma16816Bf16
     /// HMMA.1684 on TF32.
     Hmma1684Tf32
     /// HMMA.1688 on TF32.
@@ -79,10 +83,14 @@ classes! {
     HmmaSparse16816F16
     /// HMMA.SP.16816 with single accumulator.
     HmmaSparse16816F32
+    /// HMMA.SP.16816 on bfloats.
+    HmmaSparse16816Bf16
     /// HMMA.SP.16832 with half accumulator.
     HmmaSparse16832F16
     /// HMMA.SP.16832 with single accumulator.
     HmmaSparse16832F32
+    /// HMMA.SP.16832 on bfloats.
+    HmmaSparse16832Bf16
     /// HMMA.SP.1688 on TF32.
     HmmaSparse1688Tf32
     /// HMMA.SP.16816 on TF32.
@@ -113,6 +121,10 @@ classes! {
     Bmma168128
     /// BMMA.168256.
     Bmma168256
+    /// QMMA.16832 (8-bit floats) with half accumulator.
+    Qmma16832F16
+    /// QMMA.16832 with single accumulator.
+    Qmma16832F32
     /// DMMA.884.
     Dmma884
     /// MOVM: transposition of a matrix fragment.
@@ -139,7 +151,7 @@ classes! {
     // Votes, control flow and what needs no unit of its own.
     /// VOTE.
     Vote
-    /// BRA, BRX, BRXU, JMX.
+    /// BRA, BRX, BRXU, JMP, JMX.
     Branch
     /// BSSY, BSYNC, BREAK, WARPSYNC, YIELD.
     Convergence
@@ -149,7 +161,7 @@ classes! {
     Call
     /// EXIT, KILL, BPT.
     Exit
-    /// NOP.
+    /// NOP, PMTRIG.
     Nop
     /// BAR.
     CtaBarrier
@@ -165,7 +177,7 @@ classes! {
     // Variable latency outside the memory unit.
     /// MUFU.
     SpecialFunction
-    /// F2F, F2I, I2F, FRND without 64-bit floats.
+    /// F2F, F2I, I2F, I2I, FRND without 64-bit floats.
     Conversion
     /// F2F, F2I, I2F, FRND from or to 64-bit floats.
     ConversionF64
@@ -191,7 +203,7 @@ classes! {
     QuerySpace
     /// MEMBAR.
     Fence
-    /// CCTL.
+    /// CCTL, CCTLL.
     CacheControl
 }
 
@@ -220,9 +232,9 @@ pub fn class(instruction: &Instruction) -> Class {
         }
     };
     match instruction.opcode {
-        BMSK | F2FP | F2IP | I2FP | IABS | IADD3 | IMNMX | ISETP | LEA | LOP3 | MOV | P2R
-        | PLOP3 | PRMT | R2P | SEL | SGXT | SHF | VABSDIFF | VABSDIFF4 | VIADD | VIADDMNMX
-        | VIMNMX | VIMNMX3 => Class::CoupledAlu,
+        BMSK | F2FP | F2IP | I2FP | I2IP | IABS | IADD3 | IMNMX | ISETP | LEA | LOP3 | MOV
+        | P2R | PLOP3 | PRMT | R2P | SEL | SGXT | SHF | VABSDIFF | VABSDIFF4 | VIADD
+        | VIADDMNMX | VIMNMX | VIMNMX3 => Class::CoupledAlu,
         FMNMX | FSEL | FSET | FSETP => Class::CoupledAluFloat,
         CS2R if has(Modifier::N32) => Class::CoupledAlu,
         CS2R | LEPC => Class::CoupledDisp64,
@@ -241,6 +253,8 @@ pub fn class(instruction: &Instruction) -> Class {
             (_, 128) => Class::Bmma168128,
             _ => Class::Bmma168256,
         },
+        QMMA if accumulator_bits(instruction) == 16 => Class::Qmma16832F16,
+        QMMA => Class::Qmma16832F32,
         DMMA => Class::Dmma884,
         MOVM => Class::Movm,
         UBMSK | UBREV | UFLO | UIADD3 | UIMAD | UISETP | ULEA | ULOP3 | UP2UR | UPLOP3 | UPOPC
@@ -252,12 +266,12 @@ pub fn class(instruction: &Instruction) -> Class {
         REDUX => Class::Redux,
         S2UR => Class::SpecialToUniform,
         VOTE => Class::Vote,
-        BRA | BRX | BRXU | JMX => Class::Branch,
+        BRA | BRX | BRXU | JMP | JMX => Class::Branch,
         BREAK | BSSY | BSYNC | ENDCOLLECTIVE | WARPSYNC | YIELD => Class::Convergence,
         BMOV => Class::BarrierMove,
         CALL | RET => Class::Call,
         BPT | EXIT | KILL => Class::Exit,
-        NOP => Class::Nop,
+        NOP | PMTRIG => Class::Nop,
         BAR => Class::CtaBarrier,
         B2R => Class::BarrierResult,
         DEPBAR | LDGDEPBAR => Class::DependenceBarrier,
@@ -265,19 +279,19 @@ pub fn class(instruction: &Instruction) -> Class {
         CGAERRBAR | ERRBAR => Class::ErrorBarrier,
         MUFU => Class::SpecialFunction,
         F2F | F2I | FRND | I2F if has(Modifier::F64) => Class::ConversionF64,
-        F2F | F2I | FRND | I2F => Class::Conversion,
+        F2F | F2I | FRND | I2F | I2I => Class::Conversion,
         BREV | FLO | POPC => Class::BitScan,
         FCHK => Class::DivisionCheck,
         ARRIVES | ATOM | ATOMG | ATOMS | LD | LDG | LDGSTS | LDL | LDS | LDSM | RED | REDG | ST
         | STG | STL | STS | SYNCS => Class::Memory,
         LDC => Class::LoadConstant,
-        SULD | SUST | TEX | TLD | TLD4 | TXD => Class::Texture,
+        SUATOM | SULD | SURED | SUST | TEX | TLD | TLD4 | TMML | TXD | TXQ => Class::Texture,
         SHFL => Class::Shuffle,
         MATCH => Class::Match,
         S2R => Class::SpecialRegister,
         QSPC => Class::QuerySpace,
         MEMBAR => Class::Fence,
-        CCTL => Class::CacheControl,
+        CCTL | CCTLL => Class::CacheControl,
     }
 }
 
@@ -292,6 +306,14 @@ fn half_matrix(instruction: &Instruction) -> Class {
             (false, _) => Class::Hmma1688Tf32,
             (true, 8) => Class::HmmaSparse1688Tf32,
             (true, _) => Class::HmmaSparse16816Tf32,
+        };
+    }
+    if instruction.has(Modifier::BF16) {
+        return match (sparse, depth) {
+            (false, 4 | 8) => Class::Hmma1688Bf16,
+            (false, _) => Class::Hmma16816Bf16,
+            (true, 16) => Class::HmmaSparse16816Bf16,
+            (true, _) => Class::HmmaSparse16832Bf16,
         };
     }
     match (sparse, depth, single) {
@@ -345,6 +367,7 @@ pub(crate) fn factor_bits(instruction: &Instruction) -> u16 {
     match instruction.opcode {
         Opcode::BMMA => 1,
         Opcode::DMMA => 64,
+        Opcode::QMMA => 8,
         Opcode::IMMA => {
             let nibbles = |modifier: &Modifier| matches!(modifier.text(), "S4" | "U4");
             if instruction.modifiers.iter().any(nibbles) {
@@ -362,8 +385,8 @@ pub(crate) fn factor_bits(instruction: &Instruction) -> u16 {
 pub(crate) fn accumulator_bits(instruction: &Instruction) -> u16 {
     match instruction.opcode {
         Opcode::DMMA => 64,
-        Opcode::HMMA if instruction.has(Modifier::F32) => 32,
-        Opcode::HMMA => 16,
+        Opcode::HMMA | Opcode::QMMA if instruction.has(Modifier::F32) => 32,
+        Opcode::HMMA | Opcode::QMMA => 16,
         _ => 32,
     }
 }

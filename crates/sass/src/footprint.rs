@@ -167,9 +167,9 @@ fn layout(instruction: &Instruction) -> Layout {
     let nothing = head(Head::Nothing);
     match instruction.opcode {
         BMSK | BREV | FADD | FFMA | FLO | FMNMX | FMUL | FSEL | HADD2 | HFMA2 | HMNMX2 | HMUL2
-        | HSET2 | FSET | I2FP | IABS | IADD3 | IDP | IMNMX | F2FP | F2IP | LEA | LOP3 | MOV
-        | MOVM | MUFU | P2R | POPC | PRMT | SEL | SGXT | SHF | VABSDIFF | VABSDIFF4 | VIADD
-        | VIADDMNMX | VIMNMX | VIMNMX3 => word,
+        | HSET2 | FSET | I2FP | IABS | IADD3 | IDP | IMNMX | F2FP | F2IP | I2IP | LEA | LOP3
+        | MOV | MOVM | MUFU | P2R | POPC | PRMT | SEL | SGXT | SHF | VABSDIFF | VABSDIFF4
+        | VIADD | VIADDMNMX | VIMNMX | VIMNMX3 => word,
         UBMSK | UBREV | UFLO | UIADD3 | ULEA | ULOP3 | UMOV | UP2UR | UPOPC | UPRMT | USEL
         | USGXT | USHF | R2UR | REDUX | S2UR | S2R | B2R => word,
         IMAD | UIMAD if has(Modifier::WIDE) => result(2, [1, 1, 2, 1]),
@@ -181,14 +181,14 @@ fn layout(instruction: &Instruction) -> Layout {
             sources: [2; 4],
             ..head(Head::Predicates)
         },
-        F2F | F2I | FRND | I2F => conversion(instruction),
+        F2F | F2I | FRND | I2F | I2I => conversion(instruction),
         FCHK | FSETP | HSETP2 | ISETP | UISETP => head(Head::Predicates),
         PLOP3 | UPLOP3 => head(Head::TwoPredicates),
         VOTE | VOTEU => head(Head::Vote),
         R2P => head(Head::PredicateSet),
         CS2R if has(Modifier::N32) => word,
         CS2R | LEPC => result(2, [1; 4]),
-        BMMA | DMMA | HMMA | IMMA => matrix(instruction),
+        BMMA | DMMA | HMMA | IMMA | QMMA => matrix(instruction),
         SHFL => Layout {
             role: Role::Address,
             ..word
@@ -230,12 +230,12 @@ fn layout(instruction: &Instruction) -> Layout {
             address,
             ..nothing
         },
-        ARRIVES | CCTL => Layout {
+        ARRIVES | CCTL | CCTLL => Layout {
             role: Role::Address,
             address,
             ..nothing
         },
-        TEX | TLD | TLD4 | TXD => texture(instruction),
+        TEX | TLD | TLD4 | TMML | TXD | TXQ => texture(instruction),
         SULD => Layout {
             address: coordinates(instruction),
             ..load
@@ -523,7 +523,7 @@ impl<'a> Walk<'a> {
             )
         };
         let mut rest = operands;
-        let mut predicates = |walk: &mut Self, rest: &mut &'a [Operand], at_most: usize| {
+        let predicates = |walk: &mut Self, rest: &mut &'a [Operand], at_most: usize| {
             for _ in 0..at_most {
                 match rest.split_first() {
                     Some((first, others)) if is_predicate(first) => {
