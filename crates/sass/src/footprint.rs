@@ -240,16 +240,22 @@ fn layout(instruction: &Instruction) -> Layout {
             address: coordinates(instruction),
             ..load
         },
-        SUST => Layout {
+        SUST | SURED => Layout {
             address: coordinates(instruction),
+            ..store
+        },
+        SUATOM => Layout {
+            address: coordinates(instruction),
+            head: Head::Register,
+            result: width,
             ..store
         },
         BAR | WARPSYNC | NANOSLEEP => Layout {
             role: Role::Address,
             ..nothing
         },
-        BRA | BPT | DEPBAR | ERRBAR | CGAERRBAR | ENDCOLLECTIVE | EXIT | KILL | LDGDEPBAR
-        | MEMBAR | NOP | YIELD | BSYNC => nothing,
+        BRA | BPT | DEPBAR | ERRBAR | CGAERRBAR | ENDCOLLECTIVE | EXIT | JMP | KILL | LDGDEPBAR
+        | MEMBAR | NOP | PMTRIG | YIELD | BSYNC => nothing,
         // Code addresses are pairs.
         BRX | BRXU | CALL | JMX | RET => Layout {
             sources: [2; 4],
