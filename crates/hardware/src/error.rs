@@ -109,9 +109,9 @@ pub enum HardwareError {
         /// The key.
         key: String,
         /// The range of what is missing.
-        range: String,
+        range: &'static str,
         /// Its unit.
-        unit: String,
+        unit: &'static str,
     },
     /// The value is of the wrong kind.
     #[error("{place}: `{key}` is {value}, but must be {expected}")]
@@ -123,7 +123,7 @@ pub enum HardwareError {
         /// The value.
         value: String,
         /// The kind it must have.
-        expected: String,
+        expected: &'static str,
     },
     /// The value lies outside the declared range.
     #[error("{place}: `{key}` is {value}, but must be in {range}{}{unit}", gap(.unit))]
@@ -135,9 +135,9 @@ pub enum HardwareError {
         /// The value.
         value: String,
         /// The range.
-        range: String,
+        range: &'static str,
         /// The unit.
-        unit: String,
+        unit: &'static str,
     },
     /// An override is not of the form `key=value`.
     #[error("`{text}` is not of the form key=value")]

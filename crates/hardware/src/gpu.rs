@@ -274,8 +274,8 @@ impl Gpu {
             .ok_or_else(|| HardwareError::MissingKey {
                 files: self.files.clone(),
                 key: declaration.key.to_owned(),
-                range: declaration.range.to_owned(),
-                unit: declaration.unit.to_owned(),
+                range: declaration.range,
+                unit: declaration.unit,
             })
     }
 }
@@ -341,17 +341,17 @@ fn fault(declaration: &Declaration, entry: &Entry, mismatch: Mismatch) -> Hardwa
             place: entry.place.clone(),
             key: entry.key.clone(),
             value: entry.value.to_string(),
-            range: declaration.range.to_owned(),
-            unit: declaration.unit.to_owned(),
+            range: declaration.range,
+            unit: declaration.unit,
         },
     }
 }
 
-fn wrong_kind(entry: &Entry, expected: &str) -> HardwareError {
+fn wrong_kind(entry: &Entry, expected: &'static str) -> HardwareError {
     HardwareError::WrongKind {
         place: entry.place.clone(),
         key: entry.key.clone(),
         value: entry.value.to_string(),
-        expected: expected.to_owned(),
+        expected,
     }
 }

@@ -11,10 +11,12 @@ mod card;
 mod document;
 mod error;
 mod gpu;
-mod limits;
+mod launch;
 mod nearest;
+mod occupancy;
 mod parameter;
-mod rates;
+mod peak;
+mod tensor;
 mod value;
 
 pub use built_in::names;
@@ -22,9 +24,11 @@ pub use card::{CardParameters, MemoryParameters};
 pub use document::Confidence;
 pub use error::{HardwareError, Place};
 pub use gpu::{Explanation, Gpu};
-pub use limits::{LaunchParameters, OccupancyParameters};
+pub use launch::{LaunchError, LaunchParameters};
+pub use occupancy::{CtaFootprint, Limit, Occupancy, OccupancyError, OccupancyParameters};
 pub use parameter::{Bounds, Declaration, Mismatch, Parameter, range_text, typed};
-pub use rates::{PeakParameters, TensorParameters};
+pub use peak::PeakParameters;
+pub use tensor::TensorParameters;
 pub use value::Value;
 
 /// What this crate itself declares: the card, its memory, its limits and its rates.

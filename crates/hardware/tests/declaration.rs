@@ -1,5 +1,7 @@
 //! The declaration macros, as the stages use them.
 
+#![allow(clippy::unwrap_used)]
+
 use hardware::{Gpu, HardwareError};
 
 hardware::choice! {

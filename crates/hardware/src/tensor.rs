@@ -1,4 +1,5 @@
-//! Dense rates of the tensor cores and the peak figures of the data sheet.
+//! Dense rates of the tensor cores: what their input accepts, not when results are visible
+//! (MODEL.md §6, the caution on intervals).
 
 crate::parameters! {
     /// Dense multiply-adds per cycle of one sub-core's tensor core.
@@ -20,20 +21,12 @@ crate::parameters! {
         /// Double inputs (DMMA).
         double: f64, "FMA/cycle", 0.001..=65_536.0;
     }
+}
 
-    /// Peak figures of the data sheet, at the boost clock, dense.
-    pub struct PeakParameters = "peak" {
-        /// Single precision outside the tensor cores.
-        fp32: f64, "TFLOP/s", 0.001..=1e6;
-        /// Double precision outside the tensor cores.
-        fp64: f64, "TFLOP/s", 0.001..=1e6;
-        /// Tensor cores, half inputs, half accumulator.
-        tensor_f16_f16: f64, "TFLOP/s", 0.001..=1e6;
-        /// Tensor cores, half inputs, single accumulator.
-        tensor_f16_f32: f64, "TFLOP/s", 0.001..=1e6;
-        /// Tensor cores, TF32 inputs.
-        tensor_tf32: f64, "TFLOP/s", 0.001..=1e6;
-        /// Tensor cores, 8-bit integer inputs.
-        tensor_int8: f64, "TOP/s", 0.001..=1e6;
+impl TensorParameters {
+    /// Cycles that one instruction of `m`·`n`·`k` multiply-adds occupies the input of the unit at
+    /// a dense rate: HMMA.16816 at 128 per cycle is 16.
+    pub const fn interval(multiply_adds: u32, rate: u32) -> u32 {
+        multiply_adds.div_ceil(if rate == 0 { 1 } else { rate })
     }
 }
