@@ -16,14 +16,14 @@ use crate::word::Word;
 /// Decodes `word` as an instruction of `architecture`.
 pub fn decode(word: Word, architecture: Architecture) -> Decoded {
     let mut candidates = table::table(architecture).candidates(word);
-    match candidates.find_map(|candidate| decode_as(candidate, word)) {
+    match candidates.find_map(|candidate| decode_as(candidate, word, architecture)) {
         Some(instruction) => Decoded::Instruction(instruction),
         None => Decoded::Unknown(word),
     }
 }
 
 /// Reads `word` by one row, or `None` if the row does not describe it.
-fn decode_as(compiled: &Compiled, word: Word) -> Option<Instruction> {
+fn decode_as(compiled: &Compiled, word: Word, architecture: Architecture) -> Option<Instruction> {
     let row = compiled.row;
     if !row.matches(word) {
         return None;
@@ -46,7 +46,16 @@ fn decode_as(compiled: &Compiled, word: Word) -> Option<Instruction> {
         uniform: row.guard_is_uniform(),
     };
     let control = Control::decode(word);
-    Some(Instruction { word, opcode: row.opcode, modifiers, guard, operands, control })
+    let opcode = row.opcode;
+    Some(Instruction {
+        word,
+        architecture,
+        opcode,
+        modifiers,
+        guard,
+        operands,
+        control,
+    })
 }
 
 /// The bit runs of a field as one number, the first run lowest.
@@ -54,7 +63,10 @@ fn concatenate(word: Word, bits: &[(u8, u8)]) -> u64 {
     let mut value = 0;
     let mut shift = 0u32;
     for &(first, width) in bits {
-        value |= word.bits(first.into(), width.into()).checked_shl(shift).unwrap_or(0);
+        value |= word
+            .bits(first.into(), width.into())
+            .checked_shl(shift)
+            .unwrap_or(0);
         shift += u32::from(width);
     }
     value
@@ -117,8 +129,12 @@ fn adjust(word: Word, at: u8, adjusts: Adjusts) -> Adjust {
 }
 
 /// Halves of a half-precision source.
-const HALVES: [Option<Select>; 4] =
-    [Some(Select::None), Some(Select::F32), Some(Select::H0H0), Some(Select::H1H1)];
+const HALVES: [Option<Select>; 4] = [
+    Some(Select::None),
+    Some(Select::F32),
+    Some(Select::H0H0),
+    Some(Select::H1H1),
+];
 
 fn select(word: Word, at: u8, selects: Selects) -> Option<Select> {
     match selects {
@@ -140,7 +156,12 @@ fn select(word: Word, at: u8, selects: Selects) -> Option<Select> {
 
 fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Option<Read> {
     let operand = match *field {
-        Field::Register { at, adjust: adjusts, select: selects, optional } => {
+        Field::Register {
+            at,
+            adjust: adjusts,
+            select: selects,
+            optional,
+        } => {
             let register = register(word, at);
             if optional && register == Register::ZERO {
                 return Some(Read::Nothing);
@@ -152,10 +173,19 @@ fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Opt
                 select: select(word, at, selects)?,
             }
         }
-        Field::Source { slot, literal, adjust: adjusts, select: selects } => {
+        Field::Source {
+            slot,
+            literal,
+            adjust: adjusts,
+            select: selects,
+        } => {
             return source(word, high, slot, literal, adjusts, selects).map(Read::Operand);
         }
-        Field::Uniform { at, adjust: adjusts, optional } => {
+        Field::Uniform {
+            at,
+            adjust: adjusts,
+            optional,
+        } => {
             let register = uniform(word, at);
             if optional && register == UniformRegister::ZERO {
                 return Some(Read::Nothing);
@@ -166,8 +196,15 @@ fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Opt
                 select: Select::None,
             }
         }
-        Field::Predicate { at, not, optional, uniform } => {
-            let predicate = Predicate(word.bits(at.into(), 3) as u8);
+        Field::Predicate {
+            at,
+            not,
+            optional,
+            uniform,
+            complement,
+        } => {
+            let stored = word.bits(at.into(), 3) as u8;
+            let predicate = Predicate(if complement { 7 - stored } else { stored });
             let negate = not.is_some_and(|bit| word.bit(bit.into()));
             if optional && predicate == Predicate::TRUE && !negate {
                 return Some(Read::Nothing);
@@ -178,10 +215,19 @@ fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Opt
                 Operand::Predicate { predicate, negate }
             }
         }
-        Field::PredicateSet { uniform, select: selects } => {
-            Operand::PredicateSet { uniform, select: select(word, 0, selects)? }
-        }
-        Field::Immediate { bits, kind, default, scale } => {
+        Field::PredicateSet {
+            uniform,
+            select: selects,
+        } => Operand::PredicateSet {
+            uniform,
+            select: select(word, 0, selects)?,
+        },
+        Field::Immediate {
+            bits,
+            kind,
+            default,
+            scale,
+        } => {
             let value = concatenate(word, bits);
             if default == Some(value) {
                 return Some(Read::Nothing);
@@ -191,11 +237,16 @@ fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Opt
                 ImmediateKind::Signed => sign_extend(value, width) as u64,
                 _ => value,
             };
-            Operand::Immediate { bits: value.wrapping_mul(scale.into()), kind }
+            Operand::Immediate {
+                bits: value.wrapping_mul(scale.into()),
+                kind,
+            }
         }
-        Field::Constant { index, uniform_index, bindless } => {
-            constant(word, index, uniform_index, bindless)
-        }
+        Field::Constant {
+            index,
+            uniform_index,
+            bindless,
+        } => constant(word, index, uniform_index, bindless),
         Field::Memory(address) => memory(word, address),
         Field::Convergence { at } => Operand::ConvergenceBarrier(word.bits(at.into(), 4) as u8),
         Field::Special => Operand::SpecialRegister(word.bits(72, 8) as u8),
@@ -209,15 +260,16 @@ fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Opt
         },
         Field::Target { bits } => {
             let width = bits.iter().map(|&(_, width)| u32::from(width)).sum();
-            Operand::Target(sign_extend(concatenate(word, bits), width))
+            Operand::Target(sign_extend(concatenate(word, bits), width) * 4)
         }
-        Field::Keyword { bits: (first, width), .. } => {
-            match *keywords.get(word.bits(first.into(), width.into()) as usize)? {
-                "-" => return Some(Read::Nothing),
-                "?" => return None,
-                name => Operand::Keyword(name),
-            }
-        }
+        Field::Keyword {
+            bits: (first, width),
+            ..
+        } => match *keywords.get(word.bits(first.into(), width.into()) as usize)? {
+            "-" => return Some(Read::Nothing),
+            "?" => return None,
+            name => Operand::Keyword(name),
+        },
     };
     Some(Read::Operand(operand))
 }
@@ -236,18 +288,48 @@ fn source(
     let swapped = matches!(form, 2 | 3 | 7);
     let at = match slot {
         Slot::A => 24,
-        Slot::B => if swapped { 64 } else { 32 },
-        Slot::C => if swapped { 32 } else { 64 },
+        Slot::B => {
+            if swapped {
+                64
+            } else {
+                32
+            }
+        }
+        Slot::C => {
+            if swapped {
+                32
+            } else {
+                64
+            }
+        }
     };
     // Uniform instructions have uniform registers in place of general ones.
     let in_register = at != 32 || form == 1 || high == High::One && form == 6;
     if in_register {
         let adjust = adjust(word, at, adjusts);
         let select = select(word, at, selects)?;
+        // The reuse bit follows the source position, not the bits that hold the register.
+        let reuse = reuse(
+            word,
+            match slot {
+                Slot::A => 24,
+                Slot::B => 32,
+                Slot::C => 64,
+            },
+        );
         return Some(if high == High::One {
-            Operand::UniformRegister { register: uniform(word, at), adjust, select }
+            Operand::UniformRegister {
+                register: uniform(word, at),
+                adjust,
+                select,
+            }
         } else {
-            Operand::Register { register: register(word, at), adjust, reuse: reuse(word, at), select }
+            Operand::Register {
+                register: register(word, at),
+                adjust,
+                reuse,
+                select,
+            }
         });
     }
     match form {
@@ -257,21 +339,28 @@ fn source(
                 ImmediateKind::Signed => sign_extend(bits, 32) as u64,
                 _ => bits,
             };
-            Some(Operand::Immediate { bits, kind: literal })
+            Some(Operand::Immediate {
+                bits,
+                kind: literal,
+            })
         }
         3 | 5 => {
             let bindless = word.bit(91).then_some(32);
             match constant(word, None, None, bindless) {
-                Operand::Constant { bank, index, uniform_index, offset, .. } => {
-                    Some(Operand::Constant {
-                        bank,
-                        index,
-                        uniform_index,
-                        offset,
-                        adjust: adjust(word, at, adjusts),
-                        select: select(word, at, selects)?,
-                    })
-                }
+                Operand::Constant {
+                    bank,
+                    index,
+                    uniform_index,
+                    offset,
+                    ..
+                } => Some(Operand::Constant {
+                    bank,
+                    index,
+                    uniform_index,
+                    offset,
+                    adjust: adjust(word, at, adjusts),
+                    select: select(word, at, selects)?,
+                }),
                 other => Some(other),
             }
         }
@@ -293,7 +382,10 @@ fn constant(
     let offset = word.bits(38, 16);
     let (bank, offset) = match bindless {
         Some(at) => (ConstantBank::Bindless(uniform(word, at)), offset as i32),
-        None => (ConstantBank::Number(word.bits(54, 5) as u8), sign_extend(offset, 16) as i32),
+        None => (
+            ConstantBank::Number(word.bits(54, 5) as u8),
+            sign_extend(offset, 16) as i32,
+        ),
     };
     Operand::Constant {
         bank,
@@ -308,7 +400,7 @@ fn constant(
 fn memory(word: Word, address: Address) -> Operand {
     let (first, width) = address.offset;
     let described = address.descriptor.is_some_and(|bit| word.bit(bit.into()));
-    let register_at = address.uniform.map(|at| uniform(word, at));
+    let uniform = address.uniform.map(|at| uniform(word, at));
     let base_select = match (address.wide, address.scale) {
         (Some(bit), _) if word.bit(bit.into()) => Select::Wide,
         (Some(_), _) => Select::U32,
@@ -320,12 +412,12 @@ fn memory(word: Word, address: Address) -> Operand {
     Operand::Memory {
         base: address.base.map_or(Register::ZERO, |at| register(word, at)),
         base_select,
-        uniform: match register_at {
-            Some(register) if !described => Some(register),
-            _ => None,
+        uniform: match uniform {
+            Some(register) if !described => register,
+            _ => UniformRegister::ZERO,
         },
         uniform_select: Select::None,
-        descriptor: register_at.filter(|_| described),
+        descriptor: uniform.filter(|_| described),
         offset: sign_extend(word.bits(first.into(), width.into()), width.into()) as i32,
     }
 }

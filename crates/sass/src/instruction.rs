@@ -3,6 +3,7 @@
 
 use smallvec::SmallVec;
 
+use crate::architecture::Architecture;
 use crate::control::Control;
 use crate::modifier::Modifier;
 use crate::opcode::Opcode;
@@ -22,7 +23,11 @@ pub struct Guard {
 
 impl Guard {
     /// No guard: `@PT`.
-    pub const ALWAYS: Guard = Guard { predicate: Predicate::TRUE, negate: false, uniform: false };
+    pub const ALWAYS: Guard = Guard {
+        predicate: Predicate::TRUE,
+        negate: false,
+        uniform: false,
+    };
 
     /// Whether this guard lets every lane pass.
     pub fn is_always(self) -> bool {
@@ -35,6 +40,8 @@ impl Guard {
 pub struct Instruction {
     /// The word it was decoded from.
     pub word: Word,
+    /// The architecture it was decoded for.
+    pub architecture: Architecture,
     /// Base mnemonic.
     pub opcode: Opcode,
     /// Suffixes in printed order; unprinted defaults are absent.

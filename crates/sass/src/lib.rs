@@ -7,16 +7,21 @@
 mod architecture;
 mod class;
 mod control;
+mod decode;
+mod display;
 mod footprint;
 mod instruction;
 mod modifier;
 mod opcode;
 mod operand;
+mod special;
+pub mod table;
 mod word;
 
 pub use architecture::Architecture;
 pub use class::{Class, class};
 pub use control::Control;
+pub use decode::decode;
 pub use footprint::{File, Footprint, Role, Use, footprint};
 pub use instruction::{Decoded, Guard, Instruction};
 pub use modifier::Modifier;
@@ -24,4 +29,5 @@ pub use opcode::Opcode;
 pub use operand::{
     Adjust, ConstantBank, ImmediateKind, Operand, Predicate, Register, Select, UniformRegister,
 };
+pub use table::{Row, rows};
 pub use word::Word;

@@ -13,6 +13,11 @@ macro_rules! modifiers {
             /// All suffixes.
             pub const ALL: &'static [Modifier] = &[$(Modifier::$name),*];
 
+            /// The suffix of this text (without its dot), if there is one.
+            pub fn from_text(text: &str) -> Option<Modifier> {
+                match text { $($text => Some(Modifier::$name),)* _ => None }
+            }
+
             /// The suffix as printed, without its dot.
             pub const fn text(self) -> &'static str {
                 match self { $(Modifier::$name => $text),* }
@@ -190,4 +195,57 @@ modifiers! {
     LTC64B = "LTC64B",
     LTC256B = "LTC256B",
     CONVERGENT = "CONVERGENT",
+    N1684 = "1684",
+    ACC = "ACC",
+    B1 = "B1",
+    B2 = "B2",
+    B3 = "B3",
+    C = "C",
+    D8 = "D8",
+    DML2 = "DML2",
+    ECL = "ECL",
+    ECR = "ECR",
+    EL = "EL",
+    EQU = "EQU",
+    EU = "EU",
+    F = "F",
+    FMZ = "FMZ",
+    H_AND = "H_AND",
+    I = "I",
+    IL = "IL",
+    INT = "INT",
+    IS = "IS",
+    ISL = "ISL",
+    IV = "IV",
+    IVALLP = "IVALLP",
+    KEEPREFCOUNT = "KEEPREFCOUNT",
+    M2 = "M2",
+    M4 = "M4",
+    M8 = "M8",
+    M816 = "M816",
+    M832 = "M832",
+    M864 = "M864",
+    MMIO = "MMIO",
+    NO_ATEXIT = "NO_ATEXIT",
+    NUM = "NUM",
+    PAND = "PAND",
+    PF1 = "PF1",
+    PML2 = "PML2",
+    PQUAD = "PQUAD",
+    PREEMPTED = "PREEMPTED",
+    PRIVATE = "PRIVATE",
+    RAND = "RAND",
+    RC16 = "RC16",
+    RC8 = "RC8",
+    RS = "RS",
+    SAFEADD = "SAFEADD",
+    SATFINITE = "SATFINITE",
+    SCAN = "SCAN",
+    SYNCALL = "SYNCALL",
+    T = "T",
+    VC = "VC",
+    WB = "WB",
+    WBALL = "WBALL",
+    WBALLP = "WBALLP",
+    XORSIGN = "XORSIGN",
 }

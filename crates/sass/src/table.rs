@@ -117,16 +117,34 @@ pub struct Adjusts {
 }
 
 /// No signs.
-pub const PLAIN: Adjusts =
-    Adjusts { negate: false, absolute: false, invert: false, half: false, at: (0, 0) };
+pub const PLAIN: Adjusts = Adjusts {
+    negate: false,
+    absolute: false,
+    invert: false,
+    half: false,
+    at: (0, 0),
+};
 /// Minus sign only.
-pub const NEGATE: Adjusts = Adjusts { negate: true, ..PLAIN };
+pub const NEGATE: Adjusts = Adjusts {
+    negate: true,
+    ..PLAIN
+};
 /// Complement only.
-pub const INVERT: Adjusts = Adjusts { invert: true, ..PLAIN };
+pub const INVERT: Adjusts = Adjusts {
+    invert: true,
+    ..PLAIN
+};
 /// Minus sign and absolute value.
-pub const SIGNS: Adjusts = Adjusts { negate: true, absolute: true, ..PLAIN };
+pub const SIGNS: Adjusts = Adjusts {
+    negate: true,
+    absolute: true,
+    ..PLAIN
+};
 /// Minus sign and absolute value of a half-precision source.
-pub const HALF: Adjusts = Adjusts { half: true, ..SIGNS };
+pub const HALF: Adjusts = Adjusts {
+    half: true,
+    ..SIGNS
+};
 
 /// Where a source's printed suffix comes from.
 #[derive(Clone, Copy, Debug)]
@@ -204,6 +222,8 @@ pub enum Field {
         optional: bool,
         /// A uniform predicate.
         uniform: bool,
+        /// The number is stored complemented, so that zero stands for PT.
+        complement: bool,
     },
     /// All predicates as one value.
     PredicateSet {
@@ -255,7 +275,7 @@ pub enum Field {
     },
     /// A code address of `width` bits relative to the next instruction.
     Target {
-        /// Bit runs (first, width), lowest first.
+        /// Bit runs (first, width), lowest first; the number counts words of four bytes.
         bits: &'static [(u8, u8)],
     },
     /// A word: the bits index a list of names as in `Suffix`; `-` leaves it out.
@@ -300,7 +320,16 @@ pub const fn alu(
     suffixes: &'static [Suffix],
     fields: &'static [Field],
 ) -> Row {
-    Row { opcode, code, forms, high: High::ByForm, architectures: EVERY, when, suffixes, fields }
+    Row {
+        opcode,
+        code,
+        forms,
+        high: High::ByForm,
+        architectures: EVERY,
+        when,
+        suffixes,
+        fields,
+    }
 }
 
 /// A uniform instruction of several operand forms; bit 91 is set in all of them.
@@ -312,7 +341,16 @@ pub const fn ualu(
     suffixes: &'static [Suffix],
     fields: &'static [Field],
 ) -> Row {
-    Row { opcode, code, forms, high: High::One, architectures: EVERY, when, suffixes, fields }
+    Row {
+        opcode,
+        code,
+        forms,
+        high: High::One,
+        architectures: EVERY,
+        when,
+        suffixes,
+        fields,
+    }
 }
 
 /// An instruction with one form: all of bits 0 to 11 given.
@@ -352,6 +390,12 @@ impl Row {
     pub const fn until(mut self, last: Architecture) -> Row {
         self.architectures.1 = last;
         self
+    }
+
+    /// Whether the guard of this instruction is a uniform predicate: the uniform datapath's own
+    /// instructions, which need a whole warp's decision.
+    pub(crate) fn guard_is_uniform(&self) -> bool {
+        self.high == High::One && matches!(self.code, 0x080..=0x0bf)
     }
 
     /// Whether this row describes `word`.
@@ -396,103 +440,220 @@ pub const UD: Field = ureg(16);
 
 /// A general register without signs.
 pub const fn reg(at: u8) -> Field {
-    Field::Register { at, adjust: PLAIN, select: Selects::Nothing, optional: false }
+    Field::Register {
+        at,
+        adjust: PLAIN,
+        select: Selects::Nothing,
+        optional: false,
+    }
 }
 
 /// A general register that is left out if RZ.
 pub const fn reg_or_nothing(at: u8) -> Field {
-    Field::Register { at, adjust: PLAIN, select: Selects::Nothing, optional: true }
+    Field::Register {
+        at,
+        adjust: PLAIN,
+        select: Selects::Nothing,
+        optional: true,
+    }
 }
 
 /// A uniform register.
 pub const fn ureg(at: u8) -> Field {
-    Field::Uniform { at, adjust: PLAIN, optional: false }
+    Field::Uniform {
+        at,
+        adjust: PLAIN,
+        optional: false,
+    }
 }
 
 /// A uniform register that is left out if URZ.
 pub const fn ureg_or_nothing(at: u8) -> Field {
-    Field::Uniform { at, adjust: PLAIN, optional: true }
+    Field::Uniform {
+        at,
+        adjust: PLAIN,
+        optional: true,
+    }
 }
 
 /// An integer source printed without sign.
 pub const fn word(slot: Slot, adjust: Adjusts) -> Field {
-    Field::Source { slot, literal: ImmediateKind::Unsigned, adjust, select: Selects::Nothing }
+    Field::Source {
+        slot,
+        literal: ImmediateKind::Unsigned,
+        adjust,
+        select: Selects::Nothing,
+    }
 }
 
 /// An integer source printed with sign.
 pub const fn int(slot: Slot, adjust: Adjusts) -> Field {
-    Field::Source { slot, literal: ImmediateKind::Signed, adjust, select: Selects::Nothing }
+    Field::Source {
+        slot,
+        literal: ImmediateKind::Signed,
+        adjust,
+        select: Selects::Nothing,
+    }
 }
 
 /// A single-precision source.
 pub const fn float(slot: Slot, adjust: Adjusts) -> Field {
-    Field::Source { slot, literal: ImmediateKind::Float32, adjust, select: Selects::Nothing }
+    Field::Source {
+        slot,
+        literal: ImmediateKind::Float32,
+        adjust,
+        select: Selects::Nothing,
+    }
 }
 
 /// A double-precision source.
 pub const fn double(slot: Slot, adjust: Adjusts) -> Field {
-    Field::Source { slot, literal: ImmediateKind::Float64High, adjust, select: Selects::Nothing }
+    Field::Source {
+        slot,
+        literal: ImmediateKind::Float64High,
+        adjust,
+        select: Selects::Nothing,
+    }
 }
 
 /// A half-precision source.
 pub const fn half(slot: Slot) -> Field {
     let literal = ImmediateKind::Float16Pair;
-    Field::Source { slot, literal, adjust: HALF, select: Selects::Half }
+    Field::Source {
+        slot,
+        literal,
+        adjust: HALF,
+        select: Selects::Half,
+    }
 }
 
 /// A predicate destination.
 pub const fn pred(at: u8) -> Field {
-    Field::Predicate { at, not: None, optional: false, uniform: false }
+    Field::Predicate {
+        at,
+        not: None,
+        optional: false,
+        uniform: false,
+        complement: false,
+    }
 }
 
 /// A predicate destination that is left out if PT.
 pub const fn pred_or_nothing(at: u8) -> Field {
-    Field::Predicate { at, not: None, optional: true, uniform: false }
+    Field::Predicate {
+        at,
+        not: None,
+        optional: true,
+        uniform: false,
+        complement: false,
+    }
 }
 
 /// A predicate source with its `!` in the bit above.
 pub const fn pred_source(at: u8) -> Field {
-    Field::Predicate { at, not: Some(at + 3), optional: false, uniform: false }
+    Field::Predicate {
+        at,
+        not: Some(at + 3),
+        optional: false,
+        uniform: false,
+        complement: false,
+    }
 }
 
 /// A predicate source that is left out if PT.
 pub const fn pred_source_or_nothing(at: u8) -> Field {
-    Field::Predicate { at, not: Some(at + 3), optional: true, uniform: false }
+    Field::Predicate {
+        at,
+        not: Some(at + 3),
+        optional: true,
+        uniform: false,
+        complement: false,
+    }
 }
 
 /// A uniform predicate destination.
 pub const fn upred(at: u8) -> Field {
-    Field::Predicate { at, not: None, optional: false, uniform: true }
+    Field::Predicate {
+        at,
+        not: None,
+        optional: false,
+        uniform: true,
+        complement: false,
+    }
 }
 
 /// A uniform predicate destination that is left out if UPT.
 pub const fn upred_or_nothing(at: u8) -> Field {
-    Field::Predicate { at, not: None, optional: true, uniform: true }
+    Field::Predicate {
+        at,
+        not: None,
+        optional: true,
+        uniform: true,
+        complement: false,
+    }
 }
 
 /// A uniform predicate source.
 pub const fn upred_source(at: u8) -> Field {
-    Field::Predicate { at, not: Some(at + 3), optional: false, uniform: true }
+    Field::Predicate {
+        at,
+        not: Some(at + 3),
+        optional: false,
+        uniform: true,
+        complement: false,
+    }
 }
 
 /// A uniform predicate source that is left out if UPT.
 pub const fn upred_source_or_nothing(at: u8) -> Field {
-    Field::Predicate { at, not: Some(at + 3), optional: true, uniform: true }
+    Field::Predicate {
+        at,
+        not: Some(at + 3),
+        optional: true,
+        uniform: true,
+        complement: false,
+    }
+}
+
+/// A predicate source stored complemented, left out if PT.
+pub const fn gate(at: u8, uniform: bool) -> Field {
+    Field::Predicate {
+        at,
+        not: Some(at + 3),
+        optional: true,
+        uniform,
+        complement: true,
+    }
 }
 
 /// An unsigned literal.
 pub const fn unsigned(bits: &'static [(u8, u8)]) -> Field {
-    Field::Immediate { bits, kind: ImmediateKind::Unsigned, default: None, scale: 1 }
+    Field::Immediate {
+        bits,
+        kind: ImmediateKind::Unsigned,
+        default: None,
+        scale: 1,
+    }
 }
 
 /// An unsigned literal that is left out if it has the value `default`.
 pub const fn unsigned_or_nothing(bits: &'static [(u8, u8)], default: u64) -> Field {
-    Field::Immediate { bits, kind: ImmediateKind::Unsigned, default: Some(default), scale: 1 }
+    Field::Immediate {
+        bits,
+        kind: ImmediateKind::Unsigned,
+        default: Some(default),
+        scale: 1,
+    }
 }
 
 /// A signed literal.
 pub const fn signed(bits: &'static [(u8, u8)]) -> Field {
-    Field::Immediate { bits, kind: ImmediateKind::Signed, default: None, scale: 1 }
+    Field::Immediate {
+        bits,
+        kind: ImmediateKind::Signed,
+        default: None,
+        scale: 1,
+    }
 }
 
 /// All rows, family by family; of several rows that match a word the first counts.
@@ -540,7 +701,9 @@ pub(crate) struct Table {
 impl Table {
     /// The candidates for `word`, in table order.
     pub(crate) fn candidates(&self, word: Word) -> impl Iterator<Item = &Compiled> {
-        self.by_code[word.bits(0, 12) as usize].iter().map(|&index| &self.compiled[index as usize])
+        self.by_code[word.bits(0, 12) as usize]
+            .iter()
+            .map(|&index| &self.compiled[index as usize])
     }
 }
 
@@ -599,9 +762,18 @@ mod tests {
             for suffix in row.suffixes {
                 let values = suffix.names.split_whitespace().count();
                 let bits: u32 = suffix.bits.iter().map(|&(_, width)| u32::from(width)).sum();
-                assert!(values <= 1 << bits, "{:?}: too many names: {}", row.opcode, suffix.names);
+                assert!(
+                    values <= 1 << bits,
+                    "{:?}: too many names: {}",
+                    row.opcode,
+                    suffix.names
+                );
                 for name in suffix.names.split_whitespace().filter(|&name| name != "?") {
-                    assert!(parse_name(name).is_some(), "{:?}: unknown suffix {name}", row.opcode);
+                    assert!(
+                        parse_name(name).is_some(),
+                        "{:?}: unknown suffix {name}",
+                        row.opcode
+                    );
                 }
             }
         }
@@ -610,8 +782,16 @@ mod tests {
     #[test]
     fn every_mnemonic_has_a_row() {
         for opcode in Opcode::ALL {
-            let later = ["CGAERRBAR", "ENDCOLLECTIVE", "REDG", "SYNCS", "VIADD", "VIADDMNMX",
-                "VIMNMX", "VIMNMX3"];
+            let later = [
+                "CGAERRBAR",
+                "ENDCOLLECTIVE",
+                "REDG",
+                "SYNCS",
+                "VIADD",
+                "VIADDMNMX",
+                "VIMNMX",
+                "VIMNMX3",
+            ];
             if !later.contains(&opcode.text()) {
                 assert!(rows().iter().any(|row| row.opcode == *opcode), "{opcode:?}");
             }

@@ -1,0 +1,142 @@
+//! Half-precision and brain-float arithmetic on pairs.
+
+use super::float::{FTZ, SAT};
+use super::*;
+use crate::opcode::Opcode::*;
+use Slot::{A, B, C};
+
+const COMBINE: Suffix = suffix(&[(69, 2)], "AND OR XOR");
+const COMPARE: Suffix = super::float::COMPARE;
+const FLUSH: Suffix = suffix(&[(80, 1), (76, 1)], "- FTZ FMZ FTZ.FMZ");
+const BF16: Suffix = suffix(&[(85, 1)], "- BF16_V2");
+const WIDE: Suffix = suffix(&[(78, 1)], "- F32");
+const RELU: Suffix = suffix(&[(79, 1)], "- RELU");
+/// Rows with brain-float literals.
+const BRAIN: &[When] = &[When::Is(85, 1, 1)];
+
+/// A brain-float source.
+const fn brain(slot: Slot) -> Field {
+    let literal = ImmediateKind::BFloat16Pair;
+    Field::Source {
+        slot,
+        literal,
+        adjust: HALF,
+        select: Selects::Half,
+    }
+}
+
+/// A source of the tensor datapath's HFMA2, which has no half selection.
+const fn pair(slot: Slot) -> Field {
+    let literal = ImmediateKind::Float16Pair;
+    Field::Source {
+        slot,
+        literal,
+        adjust: HALF,
+        select: Selects::Nothing,
+    }
+}
+
+pub(super) const ROWS: &[Row] = &[
+    alu(
+        HADD2,
+        0x030,
+        RRR,
+        &[],
+        &[WIDE, FTZ, SAT],
+        &[D, half(A), half(B)],
+    ),
+    alu(
+        HADD2,
+        0x030,
+        ANY_C,
+        &[],
+        &[WIDE, FTZ, SAT],
+        &[D, half(A), half(C)],
+    ),
+    alu(
+        HFMA2,
+        0x031,
+        ANY,
+        BRAIN,
+        &[BF16, WIDE, FLUSH, RELU, SAT],
+        &[D, brain(A), brain(B), brain(C)],
+    ),
+    alu(
+        HFMA2,
+        0x031,
+        ANY,
+        &[],
+        &[WIDE, FLUSH, RELU, SAT],
+        &[D, half(A), half(B), half(C)],
+    ),
+    alu(
+        HMUL2,
+        0x032,
+        ANY_B,
+        BRAIN,
+        &[BF16, WIDE, FLUSH, SAT],
+        &[D, brain(A), brain(B)],
+    ),
+    alu(
+        HMUL2,
+        0x032,
+        ANY_B,
+        &[],
+        &[WIDE, FLUSH, SAT],
+        &[D, half(A), half(B)],
+    ),
+    alu(
+        HSET2,
+        0x033,
+        RRR,
+        &[],
+        &[suffix(&[(71, 1)], "- BF"), COMPARE, FTZ, COMBINE],
+        &[D, half(A), half(B), pred_source(87)],
+    ),
+    alu(
+        HSET2,
+        0x033,
+        ANY_C,
+        &[],
+        &[suffix(&[(71, 1)], "- BF"), COMPARE, FTZ, COMBINE],
+        &[D, half(A), half(C), pred_source(87)],
+    ),
+    alu(
+        HSETP2,
+        0x034,
+        RRR,
+        &[],
+        &[COMPARE, FTZ, suffix(&[(71, 1)], "- H_AND"), COMBINE],
+        &[pred(81), pred(84), half(A), half(B), pred_source(87)],
+    ),
+    alu(
+        HSETP2,
+        0x034,
+        ANY_C,
+        &[],
+        &[COMPARE, FTZ, suffix(&[(71, 1)], "- H_AND"), COMBINE],
+        &[pred(81), pred(84), half(A), half(C), pred_source(87)],
+    ),
+    alu(
+        HFMA2,
+        0x035,
+        ANY,
+        &[],
+        &[fixed("MMA"), FLUSH, RELU, SAT],
+        &[D, pair(A), pair(B), pair(C)],
+    ),
+    alu(
+        HMNMX2,
+        0x040,
+        ANY_B,
+        &[],
+        &[
+            WIDE,
+            BF16,
+            FTZ,
+            suffix(&[(81, 1)], "- NAN"),
+            suffix(&[(82, 1)], "- XORSIGN"),
+        ],
+        &[D, half(A), half(B), pred_source(87)],
+    ),
+];

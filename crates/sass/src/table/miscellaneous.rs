@@ -1,0 +1,22 @@
+//! What fits no unit: no-operations and warp-wide matches.
+
+use super::*;
+use crate::opcode::Opcode::*;
+
+pub(super) const ROWS: &[Row] = &[
+    plain(NOP, 0x918, &[], &[], &[]),
+    plain(
+        MATCH,
+        0x3a1,
+        &[When::Is(79, 1, 0)],
+        &[fixed("ANY"), suffix(&[(73, 1)], "- U64")],
+        &[D, reg(24)],
+    ),
+    plain(
+        MATCH,
+        0x3a1,
+        &[When::Is(79, 1, 1)],
+        &[fixed("ALL"), suffix(&[(73, 1)], "- U64")],
+        &[pred(81), D, reg(24)],
+    ),
+];
