@@ -60,7 +60,8 @@ pub(crate) struct Document {
 
 impl Document {
     pub(crate) fn parse(file: &str, text: &str) -> Result<Document, HardwareError> {
-        let reader = Reader { file, text };
+        let lines = text.match_indices('\n').map(|(offset, _)| offset).collect();
+        let reader = Reader { file, lines };
         let root = DeTable::parse(text).map_err(|error| HardwareError::Syntax {
             place: reader.place(error.span().map_or(text.len(), |span| span.start)),
             message: error.message().to_owned(),
@@ -95,15 +96,15 @@ impl Document {
 
 struct Reader<'a> {
     file: &'a str,
-    text: &'a str,
+    /// Offsets of the line ends.
+    lines: Vec<usize>,
 }
 
 impl Reader<'_> {
     fn place(&self, offset: usize) -> Place {
-        let head = self.text.as_bytes().get(..offset).unwrap_or_default();
         Place {
             file: self.file.to_owned(),
-            line: 1 + head.iter().filter(|byte| **byte == b'\n').count(),
+            line: 1 + self.lines.partition_point(|end| *end < offset),
         }
     }
 
