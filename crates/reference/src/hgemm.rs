@@ -3,7 +3,7 @@
 use half::f16;
 
 use crate::inputs::{Inputs, Output, ReferenceError};
-use crate::values::{ElementType, Values};
+use crate::values::{ElementType, Values, half_from_f64};
 
 /// Sums in double precision, where products of halves and sums of a few thousand are exact or nearly so.
 fn product(a: &[f16], b: &[f16], m: usize, n: usize, k: usize) -> Vec<f64> {
@@ -62,7 +62,7 @@ fn expected_c(
             let sums = product(a, b, shape.m, shape.n, shape.k);
             c.iter_mut()
                 .zip(sums)
-                .for_each(|(c, sum)| *c = f16::from_f64(sum));
+                .for_each(|(c, sum)| *c = half_from_f64(sum));
             Values::F16(c)
         }
         got => {

@@ -148,6 +148,59 @@ impl<'a> Inputs<'a> {
         })
     }
 
+    /// The first `needed` words of a buffer of 4-byte elements, whatever they mean.
+    pub(crate) fn words(&self, name: &str, needed: usize) -> Result<Vec<u32>, ReferenceError> {
+        let buffer = self.find(name)?;
+        self.raw(name, buffer, 4, "4-byte", needed)?;
+        let (words, _) = buffer.bytes.as_chunks();
+        Ok(words[..needed]
+            .iter()
+            .map(|&bytes| u32::from_le_bytes(bytes))
+            .collect())
+    }
+
+    /// The first `needed` double words of a buffer of 8-byte elements, whatever they mean.
+    pub(crate) fn double_words(
+        &self,
+        name: &str,
+        needed: usize,
+    ) -> Result<Vec<u64>, ReferenceError> {
+        let buffer = self.find(name)?;
+        self.raw(name, buffer, 8, "8-byte", needed)?;
+        let (words, _) = buffer.bytes.as_chunks();
+        Ok(words[..needed]
+            .iter()
+            .map(|&bytes| u64::from_le_bytes(bytes))
+            .collect())
+    }
+
+    fn raw(
+        &self,
+        name: &str,
+        buffer: Buffer<'a>,
+        size: usize,
+        expected: &'static str,
+        needed: usize,
+    ) -> Result<(), ReferenceError> {
+        let (buffer_name, got) = (name.to_owned(), buffer.bytes.len() / size);
+        if buffer.element.size() != size {
+            let got = buffer.element;
+            return Err(ReferenceError::WrongType {
+                buffer: buffer_name,
+                got,
+                expected,
+            });
+        }
+        if got < needed {
+            return Err(ReferenceError::TooShort {
+                buffer: buffer_name,
+                got,
+                needed,
+            });
+        }
+        Ok(())
+    }
+
     /// A parameter that counts something.
     pub(crate) fn size(&self, name: &'static str) -> Result<usize, ReferenceError> {
         let value = self.number(name)?;
@@ -221,4 +274,7 @@ typed! {
     u32s, u32, U32, "u32";
     i32s, i32, I32, "i32";
     i8s, i8, I8, "i8";
+    u8s, u8, U8, "u8";
+    u64s, u64, U64, "u64";
+    f64s, f64, F64, "f64";
 }

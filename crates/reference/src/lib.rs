@@ -32,14 +32,22 @@ pub mod init;
 pub mod inputs;
 pub mod values;
 
+mod atomics;
 mod chase;
+mod control_flow;
+mod conversions;
 mod dispatch;
+mod division;
 mod ffma;
+mod halves;
 mod hgemm;
 mod histogram;
+mod integers;
 mod litmus;
 mod mandelbrot;
+mod memory_widths;
 mod reduction;
+mod rows;
 mod saxpy;
 mod sgemm;
 mod softmax;
@@ -47,31 +55,41 @@ mod sort;
 mod spmv_csr;
 mod stencil2d;
 mod stream;
+mod transcendental;
 mod transpose;
 mod vadd;
+mod warp_primitives;
 
 pub use compare::{CompareError, Comparison, Mismatch, Tolerance, compare};
 pub use init::{InitError, Initializer, SplitMix64, initialize};
 pub use inputs::{Buffer, Inputs, Output, ReferenceError};
-pub use values::{ElementType, Number, PartialElement, UnknownElementType, Values};
+pub use values::{ElementType, Number, PartialElement, UnknownElementType, Values, half_from_f64};
 
 /// Computes the expected contents of buffers.
 pub type Reference = fn(&Inputs) -> Result<Vec<Output>, ReferenceError>;
 
 /// Every reference by its name.
 const REFERENCES: &[(&str, Reference)] = &[
+    ("atomics", atomics::atomics),
     ("chase", chase::chase),
+    ("control_flow", control_flow::control_flow),
+    ("conversions", conversions::conversions),
+    ("division_f32", division::division_f32),
+    ("division_f64", division::division_f64),
     ("ffma", ffma::ffma),
     ("ffma_chain", ffma::ffma_chain),
     ("grid_barrier", litmus::grid_barrier),
     ("grid_barrier_in_place", litmus::grid_barrier_in_place),
+    ("halves", halves::halves),
     ("hgemm", hgemm::hgemm),
     ("hgemm_integers", hgemm::hgemm_integers),
     ("histogram", histogram::histogram),
+    ("integers", integers::integers),
     ("iota", dispatch::iota),
     ("last_block_sum", litmus::last_block_sum),
     ("mandelbrot", mandelbrot::mandelbrot),
     ("matrix_product", sgemm::matrix_product),
+    ("memory_widths", memory_widths::memory_widths),
     ("messages", litmus::messages),
     ("red_then_load", litmus::red_then_load),
     ("red_then_store", litmus::red_then_store),
@@ -86,8 +104,10 @@ const REFERENCES: &[(&str, Reference)] = &[
     ("stencil2d", stencil2d::stencil2d),
     ("stream", stream::stream),
     ("strong_load_then_store", litmus::strong_load_then_store),
+    ("transcendental", transcendental::transcendental),
     ("transpose", transpose::transpose),
     ("vadd", vadd::vadd),
+    ("warp_primitives", warp_primitives::warp_primitives),
 ];
 
 /// The reference called `name`.

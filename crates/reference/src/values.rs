@@ -33,6 +33,19 @@ impl fmt::Display for Number {
     }
 }
 
+/// The half nearest to a double. (The `half` crate rounds twice, by way of single precision, or drops
+/// the lowest bits, depending on the machine.)
+pub fn half_from_f64(value: f64) -> f16 {
+    let nearest = value as f32;
+    let back = f64::from(nearest);
+    if back == value || !nearest.is_finite() {
+        return f16::from_f32(nearest);
+    }
+    // Rounding to odd keeps the inexactness visible to the second rounding.
+    let toward_zero = nearest.to_bits() - u32::from(back.abs() > value.abs());
+    f16::from_f32(f32::from_bits(toward_zero | 1))
+}
+
 /// A name that is none of the element types.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -186,7 +199,7 @@ impl ElementType {
     pub(crate) fn write(self, number: Number, bytes: &mut Vec<u8>) {
         match (self, number) {
             (ElementType::F16, number) => {
-                bytes.extend_from_slice(&f16::from_f64(number.as_f64()).to_le_bytes());
+                bytes.extend_from_slice(&half_from_f64(number.as_f64()).to_le_bytes());
             }
             (ElementType::F32, number) => {
                 bytes.extend_from_slice(&(number.as_f64() as f32).to_le_bytes());
@@ -257,6 +270,21 @@ mod tests {
             assert_eq!(values.to_bytes(), bytes);
             assert_eq!(element.name().parse(), Ok(element));
         }
+    }
+
+    #[test]
+    fn halves_round_once() {
+        // Just above the middle between 1 and the next half: single precision would lose that.
+        let step = 1.0 / 1024.0;
+        assert_eq!(
+            half_from_f64(1.0 + step / 2.0 + 1e-12),
+            f16::from_f32(1.0 + step as f32)
+        );
+        assert_eq!(half_from_f64(1.0 + step / 2.0 - 1e-12), f16::ONE);
+        assert_eq!(half_from_f64(-(1.0 + step / 2.0)), f16::NEG_ONE);
+        assert_eq!(half_from_f64(1e300), f16::INFINITY);
+        assert_eq!(half_from_f64(1e-300), f16::ZERO);
+        assert!(half_from_f64(f64::NAN).is_nan());
     }
 
     #[test]
