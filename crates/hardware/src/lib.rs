@@ -11,6 +11,7 @@ mod card;
 mod document;
 mod error;
 mod gpu;
+pub mod latency;
 mod launch;
 mod nearest;
 mod occupancy;

@@ -1,0 +1,771 @@
+//! Latency tables of an architecture: `gpus/latency/sm_xx.distances.csv` and `sm_xx.units.csv`.
+//!
+//! *Distances* say how many issue cycles must lie between two instructions of one warp so that the
+//! second finds what it needs (DESIGN.md H1): consumer issue − producer issue ≥ distance. *Units* say
+//! which execution unit takes an instruction, how long its result takes and how soon the unit takes
+//! the next one (MODEL.md §6).
+//!
+//! A file may begin with `inherit,sm_yy`: that architecture's rows hold unless a row of its own says
+//! otherwise. In the distance table a `class` row puts latency classes into a group along one axis
+//! (who writes general registers, who reads them, …), a `distance` row gives one number for pairs of
+//! groups. Every class must stand on every axis and every pair of groups must have its distance, so
+//! that a class that is left out fails when the table is loaded, not when it is first met. Two groups
+//! are reserved: `none` for classes that never touch the axis and `counted` for writers of variable
+//! latency, whose readers wait for a dependence counter.
+
+use std::collections::HashMap;
+
+use thiserror::Error;
+
+macro_rules! tables {
+    ($($sm:literal)*) => {
+        /// The embedded tables: architecture, distances, units.
+        const TABLES: &[(u32, &str, &str)] = &[$((
+            $sm,
+            include_str!(concat!("../../../gpus/latency/sm_", $sm, ".distances.csv")),
+            include_str!(concat!("../../../gpus/latency/sm_", $sm, ".units.csv")),
+        )),*];
+    };
+}
+
+tables! { 80 86 89 }
+
+/// What can be wrong with a latency table.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum LatencyError {
+    /// There is no table for that architecture.
+    #[error("no latency table for sm_{sm}; known are {known}")]
+    NoTable {
+        /// The architecture asked for.
+        sm: u32,
+        /// Those there are.
+        known: String,
+    },
+    /// A line is not a row of the table.
+    #[error("{file}:{line}: {message}")]
+    Row {
+        /// The file.
+        file: String,
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+    /// A class has no row in the unit table.
+    #[error("{file}: latency class `{class}` has no row")]
+    MissingUnit {
+        /// The file.
+        file: String,
+        /// The class.
+        class: String,
+    },
+    /// A class stands in no group of an axis.
+    #[error("{file}: latency class `{class}` is in no group of `{axis}` (`none` is one)")]
+    MissingClass {
+        /// The file.
+        file: String,
+        /// The axis.
+        axis: &'static str,
+        /// The class.
+        class: String,
+    },
+    /// A pair of classes has no distance.
+    #[error("{file}: no `{kind}` distance from `{producer}` to `{consumer}`")]
+    MissingDistance {
+        /// The file.
+        file: String,
+        /// The kind.
+        kind: &'static str,
+        /// The class of the earlier instruction.
+        producer: String,
+        /// The class of the later instruction.
+        consumer: String,
+    },
+}
+
+macro_rules! names {
+    ($(#[$doc:meta])* $enum:ident { $($(#[$item:meta])* $name:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum $enum { $($(#[$item])* $name),* }
+
+        impl $enum {
+            /// All, in order.
+            pub const ALL: &'static [$enum] = &[$($enum::$name),*];
+
+            /// The name used in the tables.
+            pub const fn name(self) -> &'static str {
+                match self { $($enum::$name => $text),* }
+            }
+
+            fn from_name(name: &str) -> Option<$enum> {
+                $enum::ALL.iter().copied().find(|known| known.name() == name)
+            }
+        }
+    };
+}
+
+names! {
+    /// What the later instruction needs of the earlier one.
+    DistanceKind {
+        /// Reads a general register as data.
+        Register = "register",
+        /// Reads a general register as part of an address (or another operand that a
+        /// variable-latency unit samples).
+        Address = "address",
+        /// Reads a general register as data to be stored.
+        StoreData = "store_data",
+        /// Reads a predicate as data.
+        PredicateData = "predicate_data",
+        /// Is guarded by a predicate.
+        Guard = "guard",
+        /// Reads a uniform register.
+        Uniform = "uniform",
+        /// Reads a uniform predicate as data.
+        UniformPredicateData = "uniform_predicate_data",
+        /// Is guarded by a uniform predicate.
+        UniformGuard = "uniform_guard",
+        /// Overwrites a general register.
+        RegisterOverwrite = "register_overwrite",
+        /// Overwrites a predicate.
+        PredicateOverwrite = "predicate_overwrite",
+        /// Overwrites a uniform register.
+        UniformOverwrite = "uniform_overwrite",
+        /// Overwrites a uniform predicate.
+        UniformPredicateOverwrite = "uniform_predicate_overwrite",
+        /// Overwrites a uniform register that the earlier instruction reads.
+        UniformReadOverwrite = "uniform_read_overwrite",
+        /// Overwrites a uniform predicate that the earlier instruction reads.
+        UniformPredicateReadOverwrite = "uniform_predicate_read_overwrite",
+    }
+}
+
+names! {
+    /// What a class is grouped by.
+    Axis {
+        /// Writers of general registers.
+        GeneralWriter = "general_writer",
+        /// Readers of general registers.
+        GeneralReader = "general_reader",
+        /// Writers of predicates.
+        PredicateWriter = "predicate_writer",
+        /// Readers of predicates as data.
+        PredicateReader = "predicate_reader",
+        /// Writers of uniform registers.
+        UniformWriter = "uniform_writer",
+        /// Readers of uniform registers.
+        UniformReader = "uniform_reader",
+        /// Writers of uniform predicates.
+        UniformPredicateWriter = "uniform_predicate_writer",
+        /// Readers of uniform predicates as data.
+        UniformPredicateReader = "uniform_predicate_reader",
+    }
+}
+
+impl DistanceKind {
+    /// How the earlier and the later instruction are grouped; `None`: any class may be guarded.
+    fn axes(self) -> (Axis, Option<Axis>) {
+        use DistanceKind::*;
+        match self {
+            Register | Address | StoreData => (Axis::GeneralWriter, Some(Axis::GeneralReader)),
+            PredicateData => (Axis::PredicateWriter, Some(Axis::PredicateReader)),
+            Guard => (Axis::PredicateWriter, None),
+            Uniform => (Axis::UniformWriter, Some(Axis::UniformReader)),
+            UniformPredicateData => (
+                Axis::UniformPredicateWriter,
+                Some(Axis::UniformPredicateReader),
+            ),
+            UniformGuard => (Axis::UniformPredicateWriter, None),
+            RegisterOverwrite => (Axis::GeneralWriter, Some(Axis::GeneralWriter)),
+            PredicateOverwrite => (Axis::PredicateWriter, Some(Axis::PredicateWriter)),
+            UniformOverwrite => (Axis::UniformWriter, Some(Axis::UniformWriter)),
+            UniformPredicateOverwrite => (
+                Axis::UniformPredicateWriter,
+                Some(Axis::UniformPredicateWriter),
+            ),
+            UniformReadOverwrite => (Axis::UniformReader, Some(Axis::UniformWriter)),
+            UniformPredicateReadOverwrite => (
+                Axis::UniformPredicateReader,
+                Some(Axis::UniformPredicateWriter),
+            ),
+        }
+    }
+}
+
+names! {
+    /// An execution unit of a sub-core, or of the SM where it is shared.
+    Unit {
+        /// Integer and logic.
+        Integer = "integer",
+        /// Single precision and integer multiply-add.
+        Float32 = "float32",
+        /// Half precision.
+        Half = "half",
+        /// Double precision.
+        Float64 = "float64",
+        /// The uniform datapath.
+        Uniform = "uniform",
+        /// Control flow.
+        Branch = "branch",
+        /// What needs no unit of its own.
+        Miscellaneous = "miscellaneous",
+        /// The same with a queue and variable latency.
+        MiscellaneousQueued = "miscellaneous_queued",
+        /// Special functions and conversions.
+        SpecialFunction = "special_function",
+        /// The tensor core.
+        Tensor = "tensor",
+        /// The memory unit.
+        Memory = "memory",
+    }
+}
+
+/// How an execution unit treats a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnitTiming {
+    /// The unit that takes it.
+    pub unit: Unit,
+    /// A second unit that may take it, tried first (single precision in the integer unit of GA10x).
+    pub alternative: Option<Unit>,
+    /// Cycles from the hand-over of the operands to the result: MODEL.md §6's latency *plus*
+    /// interval, so that an instruction with a distance of 4 to its own kind has latency 4. 0 where
+    /// the memory unit decides.
+    pub latency: u16,
+    /// Cycles during which the unit takes nothing else. For matrix instructions `work` divided by
+    /// the GPU's rate instead, and 0 here.
+    pub interval: u16,
+    /// Variable latency: readers wait for a dependence counter, the distance table does not apply.
+    pub variable: bool,
+    /// Cycles in which the operands are read from the register file; 0: not by the fixed-latency
+    /// read stage.
+    pub read_cycles: u8,
+    /// Multiply-adds of one warp instruction of the matrix unit; 0 for all others.
+    pub work: u32,
+    /// Key in the GPU document's `[tensor]` table that `work` is to be divided by.
+    pub rate: Option<&'static str>,
+}
+
+/// Where a number of the distance table comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Provenance {
+    /// `measured`, `modelled` or `guess`.
+    pub confidence: &'static str,
+    /// The source.
+    pub source: &'static str,
+}
+
+/// The loaded tables of one architecture. Indices are positions in the list of class names that it
+/// was loaded for.
+#[derive(Clone, Debug)]
+pub struct LatencyTable {
+    classes: usize,
+    /// `[kind][producer][consumer]`.
+    cycles: Vec<u8>,
+    /// The same, index into `provenance`; 0 stands for implied distances of 1.
+    rows: Vec<u16>,
+    provenance: Vec<Provenance>,
+    units: Vec<UnitTiming>,
+    unit_provenance: Vec<Provenance>,
+}
+
+impl LatencyTable {
+    /// Loads the tables of `sm` for the latency classes named in `classes`.
+    ///
+    /// # Errors
+    /// An architecture without tables; a malformed row; a class of `classes` that has no unit or no
+    /// place on an axis; a pair that needs a distance and has none; a row that names a class which is
+    /// not in `classes`.
+    pub fn load(sm: u32, classes: &[&'static str]) -> Result<LatencyTable, LatencyError> {
+        let find = |sm| TABLES.iter().find(|table| table.0 == sm).copied();
+        LatencyTable::load_from(sm, classes, &find)
+    }
+
+    /// Loads from other texts than the embedded ones.
+    fn load_from(
+        sm: u32,
+        classes: &[&'static str],
+        find: &dyn Fn(u32) -> Option<(u32, &'static str, &'static str)>,
+    ) -> Result<LatencyTable, LatencyError> {
+        let mut reader = Reader::new(classes, find);
+        reader.read_distances(sm, 0)?;
+        reader.read_units(sm, 0)?;
+        reader.finish(sm)
+    }
+
+    /// Least distance in issue cycles from an instruction of class `producer` to one of class
+    /// `consumer`. 1 where the producer has variable latency or the pair cannot occur.
+    pub fn distance(&self, kind: DistanceKind, producer: usize, consumer: usize) -> u16 {
+        self.cycles[self.place(kind, producer, consumer)].into()
+    }
+
+    /// Where a distance comes from, unless it is implied.
+    pub fn distance_provenance(
+        &self,
+        kind: DistanceKind,
+        producer: usize,
+        consumer: usize,
+    ) -> Option<Provenance> {
+        let row = usize::from(self.rows[self.place(kind, producer, consumer)]);
+        row.checked_sub(1)
+            .and_then(|row| self.provenance.get(row))
+            .copied()
+    }
+
+    /// The execution unit of a class.
+    pub fn unit(&self, class: usize) -> UnitTiming {
+        self.units[class]
+    }
+
+    /// Where the unit's numbers come from.
+    pub fn unit_provenance(&self, class: usize) -> Provenance {
+        self.unit_provenance[class]
+    }
+
+    fn place(&self, kind: DistanceKind, producer: usize, consumer: usize) -> usize {
+        (kind as usize * self.classes + producer) * self.classes + consumer
+    }
+}
+
+/// Distance not given by any row.
+const MISSING: u8 = 0;
+/// Longest chain of inheriting tables.
+const MAX_CHAIN: usize = 8;
+
+/// The tables while they are read, base first.
+struct Reader<'a> {
+    find: &'a dyn Fn(u32) -> Option<(u32, &'static str, &'static str)>,
+    names: &'a [&'static str],
+    index: HashMap<&'static str, usize>,
+    /// Per axis the group of each class.
+    groups: Vec<Vec<Option<&'static str>>>,
+    cycles: Vec<u8>,
+    rows: Vec<u16>,
+    provenance: Vec<Provenance>,
+    units: Vec<Option<(UnitTiming, Provenance)>>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(
+        names: &'a [&'static str],
+        find: &'a dyn Fn(u32) -> Option<(u32, &'static str, &'static str)>,
+    ) -> Reader<'a> {
+        let pairs = DistanceKind::ALL.len() * names.len() * names.len();
+        Reader {
+            find,
+            names,
+            index: names
+                .iter()
+                .enumerate()
+                .map(|(index, &name)| (name, index))
+                .collect(),
+            groups: vec![vec![None; names.len()]; Axis::ALL.len()],
+            cycles: vec![MISSING; pairs],
+            rows: vec![0; pairs],
+            provenance: Vec::new(),
+            units: vec![None; names.len()],
+        }
+    }
+
+    fn table(&self, sm: u32) -> Result<(u32, &'static str, &'static str), LatencyError> {
+        (self.find)(sm).ok_or_else(|| LatencyError::NoTable {
+            sm,
+            known: TABLES
+                .iter()
+                .map(|table| format!("sm_{}", table.0))
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+    }
+
+    /// Reads the base of a file, if its first line names one; gives its own rows.
+    fn base(
+        &self,
+        file: &str,
+        text: &'static str,
+        depth: usize,
+    ) -> Result<(Option<u32>, Vec<Row>), LatencyError> {
+        let mut rows: Vec<Row> = text
+            .lines()
+            .enumerate()
+            .map(|(line, text)| Row {
+                line: line + 1,
+                fields: text.split(',').collect(),
+            })
+            .filter(|row| row.fields.iter().any(|field| !field.is_empty()))
+            .collect();
+        let base = match rows.first() {
+            Some(row) if row.fields[0] == "inherit" => {
+                let name = row.fields.get(1).copied().unwrap_or("");
+                let sm = name
+                    .strip_prefix("sm_")
+                    .and_then(|number| number.parse().ok());
+                if sm.is_none() || depth >= MAX_CHAIN {
+                    return Err(row.error(file, format!("`{name}` is not a table to inherit")));
+                }
+                sm
+            }
+            _ => None,
+        };
+        rows.drain(..(usize::from(base.is_some()) + 1).min(rows.len()));
+        Ok((base, rows))
+    }
+
+    fn read_distances(&mut self, sm: u32, depth: usize) -> Result<(), LatencyError> {
+        let file = format!("gpus/latency/sm_{sm}.distances.csv");
+        let (base, rows) = self.base(&file, self.table(sm)?.1, depth)?;
+        if let Some(base) = base {
+            self.read_distances(base, depth + 1)?;
+        }
+        for row in rows.iter().filter(|row| row.fields[0] == "class") {
+            let [_, axis, group, members, ..] = row.fields[..] else {
+                return Err(row.error(&file, "a class row is class,axis,group,members".into()));
+            };
+            let axis = Axis::from_name(axis)
+                .ok_or_else(|| row.error(&file, format!("`{axis}` is no axis")))?;
+            for name in members.split_whitespace() {
+                let class = self.class(&file, row, name)?;
+                self.groups[axis as usize][class] = Some(group);
+            }
+        }
+        let mut seen = vec![false; self.cycles.len()];
+        for row in &rows {
+            match row.fields[0] {
+                "class" => {}
+                "distance" => self.read_distance(&file, row, &mut seen)?,
+                other => return Err(row.error(&file, format!("`{other}` is no kind of row"))),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_distance(
+        &mut self,
+        file: &str,
+        row: &Row,
+        seen: &mut [bool],
+    ) -> Result<(), LatencyError> {
+        let [_, kinds, producers, consumers, cycles, confidence, source] = row.fields[..] else {
+            return Err(row.error(file, "a distance row has seven fields".into()));
+        };
+        let cycles = match cycles.parse::<u8>() {
+            Ok(cycles @ 1..=100) => cycles,
+            _ => return Err(row.error(file, format!("`{cycles}` is no distance of 1 to 100"))),
+        };
+        self.provenance
+            .push(row.provenance(file, confidence, source)?);
+        let index = self.provenance.len() as u16;
+        for name in kinds.split_whitespace() {
+            let kind = DistanceKind::from_name(name)
+                .ok_or_else(|| row.error(file, format!("`{name}` is no kind of distance")))?;
+            let (from, to) = kind.axes();
+            let producers = self.members(file, row, Some(from), producers)?;
+            let consumers = self.members(file, row, to, consumers)?;
+            for &producer in &producers {
+                for &consumer in &consumers {
+                    let classes = self.names.len();
+                    let place = (kind as usize * classes + producer) * classes + consumer;
+                    if std::mem::replace(&mut seen[place], true) {
+                        let (producer, consumer) = (self.names[producer], self.names[consumer]);
+                        let message = format!("{name} {producer} to {consumer} is given twice");
+                        return Err(row.error(file, message));
+                    }
+                    self.cycles[place] = cycles;
+                    self.rows[place] = index;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The classes of a list of groups; `*` stands for all classes.
+    fn members(
+        &self,
+        file: &str,
+        row: &Row,
+        axis: Option<Axis>,
+        groups: &str,
+    ) -> Result<Vec<usize>, LatencyError> {
+        let mut members = Vec::new();
+        for group in groups.split_whitespace() {
+            let before = members.len();
+            match axis {
+                _ if group == "*" => members.extend(0..self.names.len()),
+                None => {}
+                Some(axis) => {
+                    let all = self.groups[axis as usize].iter().enumerate();
+                    members.extend(
+                        all.filter(|(_, of)| **of == Some(group))
+                            .map(|(class, _)| class),
+                    );
+                }
+            }
+            if members.len() == before {
+                return Err(row.error(file, format!("no class is in the group `{group}`")));
+            }
+        }
+        Ok(members)
+    }
+
+    fn read_units(&mut self, sm: u32, depth: usize) -> Result<(), LatencyError> {
+        let file = format!("gpus/latency/sm_{sm}.units.csv");
+        let (base, rows) = self.base(&file, self.table(sm)?.2, depth)?;
+        if let Some(base) = base {
+            self.read_units(base, depth + 1)?;
+        }
+        let mut seen = vec![false; self.names.len()];
+        for row in &rows {
+            let class = self.class(&file, row, row.fields[0])?;
+            if std::mem::replace(&mut seen[class], true) {
+                return Err(row.error(&file, format!("`{}` is given twice", row.fields[0])));
+            }
+            self.units[class] = Some(row.unit(&file)?);
+        }
+        Ok(())
+    }
+
+    fn class(&self, file: &str, row: &Row, name: &str) -> Result<usize, LatencyError> {
+        let class = self.index.get(name).copied();
+        class.ok_or_else(|| row.error(file, format!("`{name}` is no latency class")))
+    }
+
+    /// Checks that nothing is left out.
+    fn finish(mut self, sm: u32) -> Result<LatencyTable, LatencyError> {
+        let file = format!("gpus/latency/sm_{sm}.distances.csv");
+        for &axis in Axis::ALL {
+            let groups = &self.groups[axis as usize];
+            if let Some(class) = groups.iter().position(Option::is_none) {
+                let class = self.names[class].to_string();
+                return Err(LatencyError::MissingClass {
+                    file,
+                    axis: axis.name(),
+                    class,
+                });
+            }
+        }
+        let classes = self.names.len();
+        for &kind in DistanceKind::ALL {
+            let (from, to) = kind.axes();
+            for producer in 0..classes {
+                for consumer in 0..classes {
+                    let place = (kind as usize * classes + producer) * classes + consumer;
+                    if self.cycles[place] != MISSING {
+                        continue;
+                    }
+                    let writes = !matches!(
+                        self.groups[from as usize][producer],
+                        Some("none" | "counted")
+                    );
+                    let needs =
+                        to.is_none_or(|axis| self.groups[axis as usize][consumer] != Some("none"));
+                    if writes && needs {
+                        return Err(LatencyError::MissingDistance {
+                            file,
+                            kind: kind.name(),
+                            producer: self.names[producer].to_string(),
+                            consumer: self.names[consumer].to_string(),
+                        });
+                    }
+                    self.cycles[place] = 1;
+                }
+            }
+        }
+        let file = format!("gpus/latency/sm_{sm}.units.csv");
+        let mut units = Vec::with_capacity(classes);
+        let mut unit_provenance = Vec::with_capacity(classes);
+        for (unit, name) in self.units.into_iter().zip(self.names) {
+            let class = || (*name).to_string();
+            let (unit, provenance) = unit.ok_or_else(|| LatencyError::MissingUnit {
+                file: file.clone(),
+                class: class(),
+            })?;
+            units.push(unit);
+            unit_provenance.push(provenance);
+        }
+        Ok(LatencyTable {
+            classes,
+            cycles: self.cycles,
+            rows: self.rows,
+            provenance: self.provenance,
+            units,
+            unit_provenance,
+        })
+    }
+}
+
+/// One line of a table.
+struct Row {
+    line: usize,
+    fields: Vec<&'static str>,
+}
+
+impl Row {
+    fn error(&self, file: &str, message: String) -> LatencyError {
+        LatencyError::Row {
+            file: file.to_string(),
+            line: self.line,
+            message,
+        }
+    }
+
+    fn provenance(
+        &self,
+        file: &str,
+        confidence: &'static str,
+        source: &'static str,
+    ) -> Result<Provenance, LatencyError> {
+        if !matches!(confidence, "measured" | "modelled" | "guess") {
+            return Err(self.error(file, format!("`{confidence}` is no confidence")));
+        }
+        if source.is_empty() {
+            return Err(self.error(file, "a number needs its source".into()));
+        }
+        Ok(Provenance { confidence, source })
+    }
+
+    /// A row of the unit table.
+    fn unit(&self, file: &str) -> Result<(UnitTiming, Provenance), LatencyError> {
+        let [
+            _,
+            unit,
+            alternative,
+            latency,
+            interval,
+            timing,
+            read,
+            work,
+            rate,
+            confidence,
+            source,
+        ] = self.fields[..]
+        else {
+            return Err(self.error(file, "a unit row has eleven fields".into()));
+        };
+        let number = |text: &str, what: &str, most: u32| match text {
+            "" => Ok(0),
+            _ => text
+                .parse::<u32>()
+                .ok()
+                .filter(|&number| number <= most)
+                .ok_or_else(|| self.error(file, format!("`{text}` is no {what} of 0 to {most}"))),
+        };
+        let known = |name: &str| {
+            Unit::from_name(name).ok_or_else(|| self.error(file, format!("`{name}` is no unit")))
+        };
+        let variable = match timing {
+            "fixed" => false,
+            "variable" => true,
+            _ => return Err(self.error(file, format!("`{timing}` is neither fixed nor variable"))),
+        };
+        let work = number(work, "work", 1 << 20)?;
+        if (work == 0) != rate.is_empty() {
+            return Err(self.error(file, "work and rate go together".into()));
+        }
+        let timing = UnitTiming {
+            unit: known(unit)?,
+            alternative: if alternative.is_empty() {
+                None
+            } else {
+                Some(known(alternative)?)
+            },
+            latency: number(latency, "latency", 1000)? as u16,
+            interval: number(interval, "interval", 1000)? as u16,
+            variable,
+            read_cycles: number(read, "number of read cycles", 16)? as u8,
+            work,
+            rate: (!rate.is_empty()).then_some(rate),
+        };
+        Ok((timing, self.provenance(file, confidence, source)?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISTANCES: &str = "record,kind,producer,consumer,cycles,confidence,source\n\
+        class,general_writer,A,Add Mul,,,\n\
+        class,general_reader,A,Add Mul,,,\n\
+        class,predicate_writer,none,Add Mul,,,\n\
+        class,predicate_reader,none,Add Mul,,,\n\
+        class,uniform_writer,none,Add Mul,,,\n\
+        class,uniform_reader,none,Add Mul,,,\n\
+        class,uniform_predicate_writer,none,Add Mul,,,\n\
+        class,uniform_predicate_reader,none,Add Mul,,,\n\
+        distance,register address store_data,A,A,4,measured,test\n\
+        distance,register_overwrite,A,A,1,measured,test\n";
+    const UNITS: &str = "class,unit,alternative,latency,interval,timing,read_cycles,work,rate,confidence,source\n\
+        Add,integer,,4,2,fixed,3,,,measured,test\n\
+        Mul,float32,integer,4,2,fixed,3,,,measured,test\n";
+
+    fn load(
+        classes: &[&'static str],
+        distances: &'static str,
+        units: &'static str,
+    ) -> Result<LatencyTable, LatencyError> {
+        LatencyTable::load_from(1, classes, &|_| Some((1, distances, units)))
+    }
+
+    #[test]
+    fn loads() {
+        let table = load(&["Add", "Mul"], DISTANCES, UNITS).expect("a complete table");
+        assert_eq!(table.distance(DistanceKind::Register, 0, 1), 4);
+        assert_eq!(table.distance(DistanceKind::Guard, 0, 1), 1);
+        assert_eq!(table.unit(1).alternative, Some(Unit::Integer));
+    }
+
+    #[test]
+    fn a_class_left_out_fails() {
+        let error = load(&["Add", "Mul", "Sub"], DISTANCES, UNITS).expect_err("Sub is nowhere");
+        assert!(matches!(error, LatencyError::MissingClass { ref class, .. } if class == "Sub"));
+        let error = load(&["Add"], DISTANCES, UNITS).expect_err("Mul is unknown");
+        assert!(
+            error.to_string().contains("`Mul` is no latency class"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_unit_left_out_fails() {
+        let units = "class\nAdd,integer,,4,2,fixed,3,,,measured,test\n";
+        let error = load(&["Add", "Mul"], DISTANCES, units).expect_err("Mul has no unit");
+        assert!(matches!(error, LatencyError::MissingUnit { ref class, .. } if class == "Mul"));
+    }
+
+    #[test]
+    fn a_distance_left_out_fails() {
+        let distances = DISTANCES.strip_suffix("distance,register_overwrite,A,A,1,measured,test\n");
+        let error = load(&["Add", "Mul"], distances.expect("the last row"), UNITS)
+            .expect_err("no overwrite distance");
+        assert!(matches!(
+            error,
+            LatencyError::MissingDistance {
+                kind: "register_overwrite",
+                ..
+            }
+        ));
+    }
+
+    #[test]
+    fn a_malformed_row_is_named() {
+        for (row, message) in [
+            ("distance,register,A,A,0,measured,x\n", "no distance"),
+            (
+                "distance,register,B,A,3,measured,x\n",
+                "no class is in the group `B`",
+            ),
+            ("distance,colour,A,A,3,measured,x\n", "no kind of distance"),
+            ("distance,register,A,A,3,hearsay,x\n", "no confidence"),
+            ("distance,register,A,A,3,measured,\n", "needs its source"),
+            ("distance,register,A,A,3,measured,x\n", "given twice"),
+        ] {
+            let text: &'static str = Box::leak(format!("{DISTANCES}{row}").into_boxed_str());
+            let error = load(&["Add", "Mul"], text, UNITS)
+                .expect_err(row)
+                .to_string();
+            assert!(
+                error.contains(message) && error.contains(":12:"),
+                "{row}: {error}"
+            );
+        }
+    }
+}
