@@ -1,0 +1,86 @@
+//! The crossing between the core clock and the command clock of the DRAM, exact in integers.
+
+/// Two clocks whose first edges coincide at cycle 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clocks {
+    /// Command cycles ...
+    command: u64,
+    /// ... per this many core cycles.
+    core: u64,
+}
+
+impl Clocks {
+    /// Clocks of these frequencies in MHz, taken to the nearest kHz.
+    pub fn from_mhz(core: f64, command: f64) -> Clocks {
+        let khz = |mhz: f64| ((mhz * 1000.0).round() as u64).max(1);
+        let (core, command) = (khz(core), khz(command));
+        let divisor = gcd(core, command);
+        Clocks {
+            command: command / divisor,
+            core: core / divisor,
+        }
+    }
+
+    /// The first command cycle that does not begin before core cycle `core` does.
+    #[inline]
+    pub fn command_at_or_after(self, core: u64) -> u64 {
+        scale_up(core, self.command, self.core)
+    }
+
+    /// The first core cycle that does not begin before command cycle `command` does.
+    #[inline]
+    pub fn core_at_or_after(self, command: u64) -> u64 {
+        scale_up(command, self.core, self.command)
+    }
+
+    /// The last core cycle that does not begin after command cycle `command` does.
+    #[inline]
+    pub fn core_at_or_before(self, command: u64) -> u64 {
+        match command.checked_mul(self.core) {
+            Some(product) => product / self.command,
+            None => wide(command, self.core, 0, self.command),
+        }
+    }
+}
+
+#[inline]
+fn scale_up(cycle: u64, by: u64, per: u64) -> u64 {
+    match cycle.checked_mul(by) {
+        Some(product) => product.div_ceil(per),
+        None => wide(cycle, by, u128::from(per) - 1, per),
+    }
+}
+
+#[cold]
+fn wide(cycle: u64, by: u64, add: u128, per: u64) -> u64 {
+    let quotient = (u128::from(cycle) * u128::from(by) + add) / u128::from(per);
+    u64::try_from(quotient).unwrap_or(u64::MAX)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn crossing_there_and_back_never_loses_a_cycle() {
+        for (core, command) in [
+            (1800.0, 4000.0),
+            (1395.0, 4875.0),
+            (1410.0, 1215.0),
+            (2600.0, 5250.0),
+        ] {
+            let clocks = Clocks::from_mhz(core, command);
+            for cycle in (0..10_000).chain([1_000_000_007, 1 << 40, (1 << 60) + 1]) {
+                let there = clocks.command_at_or_after(cycle);
+                assert!(clocks.core_at_or_before(there) >= cycle);
+                // No edge lies between: the command cycle before begins earlier.
+                assert!(there == 0 || clocks.core_at_or_after(there - 1) <= cycle);
+                assert!(clocks.core_at_or_after(there) >= cycle);
+            }
+        }
+    }
+}

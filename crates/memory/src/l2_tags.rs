@@ -1,0 +1,155 @@
+//! The tags of an L2 slice: which lines are there, which of their sectors hold data, which must be
+//! written back, which are on their way (MODEL.md §8.1: sectored, LRU, write-back, allocate on
+//! miss, lazy fetch).
+
+/// The sectors of a line, as four masks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Sectors {
+    /// Hold the whole sector.
+    pub valid: u8,
+    /// Hold bytes that the DRAM does not have yet. Dirty without valid: part of the sector.
+    pub dirty: u8,
+    /// Are being read from the DRAM.
+    pub pending: u8,
+}
+
+/// No line.
+const NO_LINE: u64 = u64::MAX;
+/// Bits of a way's number in the recency order.
+const WAY_BITS: u32 = 4;
+/// Every way's nibble holds 1.
+const ONES: u64 = 0x1111_1111_1111_1111;
+/// The order of an untouched set: way 0 first.
+const UNTOUCHED: u64 = 0xfedc_ba98_7654_3210;
+
+/// The tags of one slice.
+#[derive(Clone, Debug)]
+pub struct L2Tags {
+    ways: u32,
+    lines: Vec<u64>,
+    sectors: Vec<Sectors>,
+    /// Per set, the ways from the most to the least recently used, lowest nibble first.
+    order: Vec<u64>,
+}
+
+impl L2Tags {
+    /// Empty tags of `sets` × `ways` lines, at most 16 ways.
+    pub fn new(sets: u32, ways: u32) -> L2Tags {
+        let lines = (sets * ways) as usize;
+        L2Tags {
+            ways,
+            lines: vec![NO_LINE; lines],
+            sectors: vec![Sectors::default(); lines],
+            order: vec![UNTOUCHED; sets as usize],
+        }
+    }
+
+    /// The slot of `line` in `set`, if it is there.
+    #[inline]
+    pub fn find(&self, set: u32, line: u64) -> Option<u32> {
+        let first = set * self.ways;
+        let lines = &self.lines[first as usize..(first + self.ways) as usize];
+        // No early exit: the comparison of all ways vectorises.
+        let mut found = 0_u32;
+        for (way, &there) in lines.iter().enumerate() {
+            found |= u32::from(there == line) << way;
+        }
+        (found != 0).then(|| first + found.trailing_zeros())
+    }
+
+    /// The line in a slot; meaningless if the slot was never filled.
+    #[inline]
+    pub fn line(&self, slot: u32) -> u64 {
+        self.lines[slot as usize]
+    }
+
+    /// The sectors of a slot.
+    #[inline]
+    pub fn sectors(&mut self, slot: u32) -> &mut Sectors {
+        &mut self.sectors[slot as usize]
+    }
+
+    /// Makes the slot the most recently used of its set.
+    #[inline]
+    pub fn touch(&mut self, set: u32, slot: u32) {
+        let way = u64::from(slot - set * self.ways);
+        let order = self.order[set as usize];
+        // The lowest nibble that is zero after the exclusive-or holds the way.
+        let differs = order ^ (way * ONES);
+        let zero = differs.wrapping_sub(ONES) & !differs & (ONES << (WAY_BITS - 1));
+        let shift = zero.trailing_zeros() / WAY_BITS * WAY_BITS;
+        let newer = order & ((1_u64 << shift) - 1);
+        let older = order & !((1_u64 << shift) - 1) & !(0xf_u64 << shift);
+        self.order[set as usize] = older | newer << WAY_BITS | way;
+    }
+
+    /// The least recently used slot of a set that waits for nothing.
+    #[inline]
+    pub fn victim(&self, set: u32) -> Option<u32> {
+        let order = self.order[set as usize];
+        let first = set * self.ways;
+        (0..self.ways)
+            .rev()
+            .map(|position| first + (order >> (position * WAY_BITS) & 0xf) as u32)
+            .find(|&slot| self.sectors[slot as usize].pending == 0)
+    }
+
+    /// Puts `line` into a slot, with no sector.
+    #[inline]
+    pub fn replace(&mut self, slot: u32, line: u64) {
+        self.lines[slot as usize] = line;
+        self.sectors[slot as usize] = Sectors::default();
+    }
+
+    /// Sectors that hold bytes the DRAM does not have.
+    pub fn dirty_sectors(&self) -> u64 {
+        let dirty = |sectors: &Sectors| u64::from(sectors.dirty.count_ones());
+        self.sectors.iter().map(dirty).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_recently_used_way_goes_first() {
+        for ways in [1, 2, 3, 4, 12, 16] {
+            let mut tags = L2Tags::new(2, ways);
+            let mut model: Vec<u32> = (0..ways).collect();
+            let mut state = 12345_u32;
+            for _ in 0..1000 {
+                let victim = tags.victim(1).expect("nothing is pending");
+                assert_eq!(victim, ways + model[ways as usize - 1]);
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let way = (state >> 16) % ways;
+                tags.touch(1, ways + way);
+                model.retain(|&other| other != way);
+                model.insert(0, way);
+            }
+        }
+    }
+
+    #[test]
+    fn a_seventeenth_line_of_a_set_thrashes_and_sixteen_do_not() {
+        for (lines, misses_per_round) in [(16, 0), (17, 17)] {
+            let mut tags = L2Tags::new(1, 16);
+            let mut misses = 0;
+            for round in 0..3 {
+                if round == 1 {
+                    misses = 0;
+                }
+                for line in 0..lines {
+                    let slot = tags.find(0, line).unwrap_or_else(|| {
+                        misses += 1;
+                        let slot = tags.victim(0).expect("nothing is pending");
+                        tags.replace(slot, line);
+                        slot
+                    });
+                    tags.touch(0, slot);
+                }
+            }
+            assert_eq!(misses, 2 * misses_per_round);
+        }
+    }
+}

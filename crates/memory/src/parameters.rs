@@ -1,0 +1,61 @@
+//! What the crossbar and the L2 slices are told by a GPU document (MODEL.md §8.1, §8.3).
+
+use hardware::{Gpu, HardwareError};
+
+use crate::hash::{SetHash, SliceHash};
+
+hardware::parameters! {
+    /// The request and the reply network between SMs and L2 slices.
+    pub struct CrossbarParameters = "crossbar" {
+        /// Cycles that a packet needs through either network when no other is in its way.
+        hop: u64, "cycles", 1..=1000;
+        /// Packets (sectors) that the port of a slice takes per cycle.
+        slice_rate: u64, "packets/cycle", 1..=4;
+        /// Packets (sectors) that the port of an SM takes per cycle.
+        sm_rate: u64, "packets/cycle", 1..=4;
+    }
+
+    /// The L2 cache: its slices, grouped into partitions that own DRAM channels.
+    pub struct L2Parameters = "l2" {
+        /// Memory partitions.
+        partitions: u64, "", 1..=256;
+        /// L2 slices of a partition.
+        slices_per_partition: u64, "", 1..=16;
+        /// Sets of a slice; a power of two.
+        sets: u64, "", 1..=65_536;
+        /// Lines of a set.
+        ways: u64, "", 1..=16;
+        /// The function that selects a slice.
+        slice_hash: SliceHash, "", ..;
+        /// The function that selects a set inside a slice.
+        set_hash: SetHash, "", ..;
+        /// Address bits above the slice interleave that the polynomial hash looks at.
+        hash_bits: u64, "bits", 1..=32;
+        /// Cycles of a packet's way from the request network to the lookup, without queues.
+        fixed_latency: u64, "cycles", 0..=10_000;
+        /// Cycles from the lookup, or from a fill, until the reply enters the reply network.
+        lookup_latency: u64, "cycles", 1..=1000;
+        /// Sectors of a slice that may be on their way from DRAM.
+        mshrs: u64, "", 1..=4096;
+        /// Requests that may wait for one such sector.
+        mshr_merges: u64, "", 1..=4096;
+        /// Packets of a slice to its DRAM channels that may wait for room there.
+        miss_queue: u64, "", 5..=4096;
+        /// Lanes of an atomic that one packet may carry; more cost further rounds.
+        atomic_lanes: u64, "lanes", 1..=32;
+        /// Cycles that a slice is busy with one round of an atomic.
+        atomic_interval: u64, "cycles", 1..=1000;
+    }
+}
+
+/// Reports a value that is in range by itself but does not fit the others.
+pub(crate) fn misfit(gpu: &Gpu, key: &str, right: &str) -> HardwareError {
+    match gpu.explain(key) {
+        Ok(explanation) => HardwareError::Document {
+            place: explanation.defined_in,
+            key: key.to_owned(),
+            message: format!("is {}, but must be {right}", explanation.value),
+        },
+        Err(error) => error,
+    }
+}

@@ -1,0 +1,416 @@
+//! The memory side as a whole: takes the SMs' requests of a window, runs every slice and channel
+//! as far as their inputs are known (DESIGN.md W1), and hands replies back.
+//!
+//! All that depends on the order of requests of different SMs is decided in the order (cycle, SM,
+//! sequence), all that depends on the order of replies of different slices in the order (cycle,
+//! slice, sequence). So neither the length of windows nor the number of threads changes anything.
+
+use std::sync::Arc;
+
+use hardware::{CardParameters, Gpu, HardwareError, MemoryParameters};
+use source::{Cycle, Performed, Reply, Request, RequestKind};
+
+use crate::address::{AddressMap, LINE_BYTES};
+use crate::clock::Clocks;
+use crate::crossbar::{SlicePort, SmPort};
+use crate::dram::{DramMap, DramParameters, Timing};
+use crate::hash::{SetIndex, SliceSelector};
+use crate::order::CycleOrder;
+use crate::parameters::{CrossbarParameters, L2Parameters, misfit};
+use crate::partition::Partition;
+use crate::slice::{Departure, Packet, SliceSettings};
+use crate::statistics::MemoryStatistics;
+
+/// Packets in a window below which one thread is faster than several.
+const WORTH_A_THREAD: usize = 1000;
+
+/// Crossbar, L2 and DRAM of a GPU.
+#[derive(Debug)]
+pub struct MemorySystem {
+    crossbar: CrossbarParameters,
+    l2: L2Parameters,
+    dram: DramParameters,
+    timing: Timing,
+    settings: Arc<SliceSettings>,
+    sms: usize,
+    partitions: Vec<Partition>,
+    slice_ports: Vec<SlicePort>,
+    sm_ports: Vec<SmPort>,
+    /// SMs run before this cycle.
+    until: u64,
+    /// A reply that is still to come reaches its SM no earlier than this.
+    next: u64,
+    requests: Vec<(Packet, u32, Option<source::Token>)>,
+    deferred: Vec<(u64, u32, Performed)>,
+    departures: Vec<Departure>,
+    order: CycleOrder,
+    /// What earlier launches counted.
+    past: MemoryStatistics,
+}
+
+impl MemorySystem {
+    /// The memory side of a GPU, idle, with empty caches.
+    ///
+    /// # Errors
+    /// A parameter that is missing, out of range, or does not fit the others.
+    pub fn new(gpu: &Gpu) -> Result<MemorySystem, HardwareError> {
+        let card = CardParameters::load(gpu)?;
+        let memory = MemoryParameters::load(gpu)?;
+        let crossbar = CrossbarParameters::load(gpu)?;
+        let l2 = L2Parameters::load(gpu)?;
+        let dram = DramParameters::load(gpu)?;
+        check(gpu, &memory, &l2, &dram)?;
+
+        let slices_per_partition = l2.slices_per_partition as u32;
+        let hash_bits = l2.hash_bits as u32;
+        let map = AddressMap {
+            slices: SliceSelector::new(
+                l2.slice_hash,
+                l2.partitions as u32,
+                slices_per_partition,
+                hash_bits,
+            ),
+            sets: SetIndex::new(l2.set_hash, l2.sets.trailing_zeros(), hash_bits),
+            dram: DramMap::new(
+                &dram.address_map,
+                dram.bank_index,
+                dram.banks,
+                dram.channels_per_partition,
+            )
+            .map_err(|right| misfit(gpu, "dram.address_map", &right))?,
+            slices_per_partition,
+        };
+        let settings = Arc::new(SliceSettings {
+            map,
+            clocks: Clocks::from_mhz(card.core_clock, memory.command_clock),
+            sets: l2.sets as u32,
+            ways: l2.ways as u32,
+            mshrs: l2.mshrs as usize,
+            mshr_merges: l2.mshr_merges as u32,
+            miss_queue: l2.miss_queue as usize,
+            lookup_latency: l2.lookup_latency,
+            dram_latency: dram.fixed_latency,
+            dram_share: ((dram.queue + dram.return_queue) / l2.slices_per_partition) as u32,
+            channels: dram.channels_per_partition as usize,
+        });
+        let timing = Timing::new(&dram, u64::from(memory.bits_per_command_cycle));
+        let mut system = MemorySystem {
+            crossbar,
+            l2,
+            dram,
+            timing,
+            settings,
+            sms: card.sms as usize,
+            partitions: Vec::new(),
+            slice_ports: Vec::new(),
+            sm_ports: Vec::new(),
+            until: 0,
+            next: u64::MAX,
+            requests: Vec::new(),
+            deferred: Vec::new(),
+            departures: Vec::new(),
+            order: CycleOrder::default(),
+            past: MemoryStatistics::default(),
+        };
+        system.clear();
+        Ok(system)
+    }
+
+    /// Smallest number of cycles from [`Request::cycle`] until the packet reaches its slice.
+    pub fn request_latency(&self) -> u64 {
+        self.crossbar.hop + self.l2.fixed_latency
+    }
+
+    /// Smallest number of cycles from there until the reply reaches the SM.
+    pub fn reply_latency(&self) -> u64 {
+        self.l2.lookup_latency + self.crossbar.hop
+    }
+
+    /// The address functions, to see where a sector lives.
+    pub fn address_map(&self) -> &AddressMap {
+        &self.settings.map
+    }
+
+    /// Bandwidth of all DRAM channels together in bytes per second.
+    pub fn dram_peak(&self, gpu: &Gpu) -> Result<f64, HardwareError> {
+        let memory = MemoryParameters::load(gpu)?;
+        let channels = (self.l2.partitions * self.dram.channels_per_partition) as f64;
+        Ok(
+            channels * self.dram.atom as f64 / self.timing.burst as f64
+                * memory.command_clock
+                * 1e6,
+        )
+    }
+
+    /// Takes the requests that SMs sent before `until` (`requests[i]`: SM i's, in the order of
+    /// their cycles; drained) and simulates the slices up to `until` + [`request_latency`]. Appends
+    /// to `replies[i]` those of SM i by (cycle, id), and to `performed` the deferred packets in the
+    /// order (arrival cycle, slice, SM, sequence).
+    ///
+    /// Windows follow each other and are no longer than [`request_latency`] + [`reply_latency`]
+    /// unless no SM can send anything before `until`.
+    ///
+    /// [`request_latency`]: MemorySystem::request_latency
+    /// [`reply_latency`]: MemorySystem::reply_latency
+    pub fn run(
+        &mut self,
+        until: Cycle,
+        requests: &mut [Vec<Request>],
+        replies: &mut [Vec<Reply>],
+        performed: &mut Vec<Performed>,
+        threads: usize,
+    ) {
+        let until = until.0.max(self.until);
+        self.accept(until, requests, performed);
+        self.until = until;
+        let horizon = until.saturating_add(self.request_latency());
+        if self.next >= horizon.saturating_add(self.reply_latency()) {
+            return;
+        }
+        self.run_partitions(horizon, threads);
+        self.deliver(horizon, replies);
+    }
+
+    /// A cycle before which no reply reaches an SM, given what was handed in; [`Cycle::NEVER`] if
+    /// nothing is under way. `until` may skip to it while the SMs are idle.
+    pub fn next_event(&self) -> Cycle {
+        Cycle(self.next)
+    }
+
+    /// Ends a kernel: caches are emptied, what is dirty counts as flushed, and time begins anew.
+    pub fn flush(&mut self) {
+        self.past = self.statistics();
+        let dirty: u64 = self
+            .partitions
+            .iter()
+            .flat_map(|partition| &partition.slices)
+            .map(|slice| slice.dirty_sectors())
+            .sum();
+        self.past.l2_flushed_bytes += dirty * source::Sector::BYTES;
+        self.clear();
+    }
+
+    /// What was counted since the system was made, or since [`reset_statistics`].
+    ///
+    /// [`reset_statistics`]: MemorySystem::reset_statistics
+    pub fn statistics(&self) -> MemoryStatistics {
+        let mut statistics = self.past;
+        for partition in &self.partitions {
+            for slice in &partition.slices {
+                statistics.add_slice(&slice.statistics);
+            }
+            for channel in &partition.channels {
+                statistics.add_channel(&channel.statistics);
+            }
+        }
+        statistics
+    }
+
+    /// Begins to count anew.
+    pub fn reset_statistics(&mut self) {
+        self.past = MemoryStatistics::default();
+        for partition in &mut self.partitions {
+            for slice in &mut partition.slices {
+                slice.statistics = Default::default();
+            }
+            for channel in &mut partition.channels {
+                channel.statistics = Default::default();
+            }
+        }
+    }
+
+    /// Whether every request has been answered and every reply handed over.
+    pub fn is_idle(&self) -> bool {
+        let ports = || self.sm_ports.iter().all(|port| port.held() == u64::MAX);
+        let mut slices = self.partitions.iter().flat_map(|p| &p.slices);
+        slices.all(|slice| slice.is_idle()) && ports()
+    }
+
+    fn clear(&mut self) {
+        let partition = || {
+            Partition::new(
+                &self.settings,
+                self.l2.slices_per_partition as u32,
+                &self.dram,
+                self.timing,
+            )
+        };
+        self.partitions = (0..self.l2.partitions).map(|_| partition()).collect();
+        let slices = (self.l2.partitions * self.l2.slices_per_partition) as usize;
+        self.slice_ports = vec![SlicePort::default(); slices];
+        self.sm_ports = vec![SmPort::default(); self.sms];
+        self.until = 0;
+        self.next = u64::MAX;
+    }
+
+    /// The request network: every packet to the port of its slice, in the order (cycle, SM,
+    /// sequence).
+    fn accept(
+        &mut self,
+        until: u64,
+        requests: &mut [Vec<Request>],
+        performed: &mut Vec<Performed>,
+    ) {
+        let latency = self.request_latency();
+        self.requests.clear();
+        for (sm, requests) in requests.iter_mut().enumerate() {
+            for request in requests.drain(..) {
+                debug_assert!(request.cycle.0 >= self.until && request.cycle.0 < until);
+                let place = self.settings.map.place(request.sector);
+                let rounds = match request.kind {
+                    RequestKind::Atomic | RequestKind::Reduction => {
+                        u64::from(request.lanes)
+                            .div_ceil(self.l2.atomic_lanes)
+                            .max(1)
+                            * self.l2.atomic_interval
+                    }
+                    _ => 1,
+                };
+                self.requests.push((
+                    Packet {
+                        arrival: request.cycle.0 + latency,
+                        sector: request.sector.0,
+                        local: place.local,
+                        id: request.id.0,
+                        sm: sm as u16,
+                        cost: rounds as u16,
+                        kind: request.kind,
+                        whole: u64::from(request.bytes) >= source::Sector::BYTES,
+                    },
+                    place.slice,
+                    request.deferred,
+                ));
+            }
+        }
+        if self.requests.is_empty() {
+            return;
+        }
+        let per_partition = self.l2.slices_per_partition as u32;
+        let rate = self.crossbar.slice_rate;
+        let mut earliest = u64::MAX;
+        for &index in self.order.of(&self.requests, |(packet, ..)| packet.arrival) {
+            let (mut packet, slice, token) = self.requests[index as usize];
+            if let Some(token) = token {
+                self.deferred.push((
+                    packet.arrival,
+                    slice,
+                    Performed {
+                        cycle: Cycle(packet.arrival),
+                        sm: source::SmId(packet.sm),
+                        token,
+                        sector: source::Sector(packet.sector),
+                    },
+                ));
+            }
+            packet.arrival = self.slice_ports[slice as usize].take(packet.arrival, rate);
+            let partition = &mut self.partitions[(slice / per_partition) as usize];
+            partition.next = partition.next.min(packet.arrival);
+            earliest = earliest.min(packet.arrival);
+            partition.slices[(slice % per_partition) as usize].push(packet);
+        }
+        self.next = self.next.min(earliest + self.reply_latency());
+        // Already in the order (cycle, SM, sequence): the slices of one cycle remain.
+        self.deferred
+            .sort_by_key(|&(cycle, slice, _)| (cycle, slice));
+        performed.extend(self.deferred.drain(..).map(|(.., performed)| performed));
+    }
+
+    fn run_partitions(&mut self, horizon: u64, threads: usize) {
+        let threads = threads.min(self.partitions.len());
+        if threads > 1 && self.requests.len() >= WORTH_A_THREAD {
+            let each = self.partitions.len().div_ceil(threads);
+            rayon::scope(|scope| {
+                for chunk in self.partitions.chunks_mut(each) {
+                    scope.spawn(move |_| run_all(chunk, horizon));
+                }
+            });
+        } else {
+            run_all(&mut self.partitions, horizon);
+        }
+    }
+
+    /// The reply network: every reply to the port of its SM, in the order (cycle, slice, sequence),
+    /// as far as no earlier one can follow.
+    fn deliver(&mut self, horizon: u64, replies: &mut [Vec<Reply>]) {
+        let (hop, rate) = (self.crossbar.hop, self.crossbar.sm_rate);
+        let complete = horizon.saturating_add(self.l2.lookup_latency);
+        let reply_latency = self.reply_latency();
+        self.departures.clear();
+        let mut next = u64::MAX;
+        for partition in &mut self.partitions {
+            next = next.min(partition.next.saturating_add(reply_latency));
+            for slice in &mut partition.slices {
+                while let Some(&departure) = slice.outbox.front() {
+                    if departure.cycle >= complete {
+                        next = next.min(departure.cycle + hop);
+                        break;
+                    }
+                    slice.outbox.pop_front();
+                    self.departures.push(departure);
+                }
+            }
+        }
+        for &index in self.order.of(&self.departures, |departure| departure.cycle) {
+            let departure = self.departures[index as usize];
+            let sm = usize::from(departure.sm);
+            self.sm_ports[sm].take(departure.cycle + hop, departure.id, rate, &mut replies[sm]);
+        }
+        if rate > 1 {
+            for (port, replies) in self.sm_ports.iter_mut().zip(replies) {
+                port.flush(complete + hop, replies);
+                next = next.min(port.held());
+            }
+        }
+        self.next = next;
+    }
+}
+
+fn run_all(partitions: &mut [Partition], horizon: u64) {
+    for partition in partitions {
+        partition.run(horizon);
+    }
+}
+
+/// What the ranges of single parameters cannot say.
+fn check(
+    gpu: &Gpu,
+    memory: &MemoryParameters,
+    l2: &L2Parameters,
+    dram: &DramParameters,
+) -> Result<(), HardwareError> {
+    let require = |holds: bool, key: &str, right: &dyn Fn() -> String| match holds {
+        true => Ok(()),
+        false => Err(misfit(gpu, key, &right())),
+    };
+    for (key, value) in [
+        ("l2.sets", l2.sets),
+        ("dram.banks", dram.banks),
+        ("dram.bank_groups", dram.bank_groups),
+    ] {
+        require(value.is_power_of_two(), key, &|| {
+            "a power of two".to_owned()
+        })?;
+    }
+    require(dram.bank_groups <= dram.banks, "dram.bank_groups", &|| {
+        format!("no more than the {} of dram.banks", dram.banks)
+    })?;
+    require(dram.write_low < dram.write_high, "dram.write_low", &|| {
+        format!("less than the {} of dram.write_high", dram.write_high)
+    })?;
+    require(dram.queue >= l2.slices_per_partition, "dram.queue", &|| {
+        format!(
+            "at least one for each of {} slices",
+            l2.slices_per_partition
+        )
+    })?;
+    let size = l2.partitions * l2.slices_per_partition * l2.sets * l2.ways * LINE_BYTES;
+    require(size == memory.l2_size, "memory.l2_size", &|| {
+        format!("slices x sets x ways x {LINE_BYTES} bytes, which is {size}")
+    })?;
+    let width = l2.partitions * dram.channels_per_partition * dram.pins;
+    require(
+        width == u64::from(memory.bus_width),
+        "memory.bus_width",
+        &|| format!("partitions x channels x pins, which is {width}"),
+    )
+}
