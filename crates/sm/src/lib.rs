@@ -1,1 +1,43 @@
-//! sm
+//! When it happens inside one SM: the core of Huerta et al., "Analyzing Modern NVIDIA GPU cores", in the
+//! order an instruction meets its stages (MODEL.md §1 to §7).
+//!
+//! `front_end` → `issue` → `control` → `allocate` (`register_file`, `reuse_cache`) → `units`, or
+//! `memory_unit` → write-back. [`Sm`] runs one SM for a window; what executes stands behind
+//! [`source::Source`].
+//!
+//! Invariant: time never decides values. This crate sees lanes, addresses and kinds, and calls the source
+//! once per issued instruction in an order that does not depend on windows or threads.
+
+mod allocate;
+mod barrier;
+mod constant_cache;
+mod control;
+mod copies;
+mod error;
+mod event;
+mod fence;
+mod front_end;
+mod hazard;
+mod issue;
+mod memory_unit;
+mod parameters;
+mod port;
+mod program;
+mod register_file;
+mod reuse_cache;
+mod ring;
+mod sm;
+mod stall_reason;
+mod statistics;
+mod sub_core;
+mod tags;
+mod units;
+mod wheel;
+
+pub use error::SmError;
+pub use hazard::{Hazard, HazardKind};
+pub use parameters::{SmParameters, declarations};
+pub use program::Program;
+pub use sm::{Launch, Pause, SUB_CORES, Sm, WaitingWarp};
+pub use stall_reason::StallReason;
+pub use statistics::SmStatistics;

@@ -49,8 +49,10 @@ pub enum MemoryKind {
     GlobalStore,
     /// ATOMG, ATOM: as loads, performed at L2.
     GlobalAtomic,
-    /// LDS, LDSM.
+    /// LDS.
     SharedLoad,
+    /// LDSM.
+    MatrixLoad,
     /// STS.
     SharedStore,
     /// ATOMS.

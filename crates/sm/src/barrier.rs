@@ -1,0 +1,90 @@
+//! CTA barriers in time (MODEL.md §2.4, trap T29; DESIGN.md H5). Who has arrived as far as values go is
+//! the source's business; here it is when the hardware lets the warps go.
+
+use source::WarpMask;
+
+use crate::event::Event;
+use crate::sm::Sm;
+
+hardware::parameters! {
+    /// The CTA barrier.
+    pub struct BarrierParameters = "barrier" {
+        /// Cycles from the issue of BAR until it holds the warp.
+        hold: u64, "cycles", 1..=63;
+        /// Cycles from the last arrival to the release.
+        release: u64, "cycles", 1..=1000;
+    }
+}
+
+/// A completed barrier whose last warps have not been seen by the hardware yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    /// Warps to release.
+    pub warps: WarpMask,
+    /// Warps among them whose earlier memory instructions are still to be handed over.
+    pub missing: WarpMask,
+    /// The place is in use.
+    pub active: bool,
+}
+
+impl Sm {
+    /// The warp in `slot` has issued a CTA-barrier instruction.
+    pub(crate) fn arrives_at_barrier(&mut self, slot: u8, blocked: bool) {
+        let now = self.now;
+        let warp = &mut self.warps[slot as usize];
+        warp.arrival_pending = warp.unhanded > 0;
+        if blocked {
+            self.hold(slot, crate::stall_reason::StallReason::Barrier);
+        } else {
+            let generation = self.warps[slot as usize].barrier_generation;
+            let cycle = now + self.parameters.barrier.hold;
+            self.wheel.schedule(cycle, Event::BarrierHolds { slot, generation });
+        }
+    }
+
+    /// As far as values go the barrier is complete: `released` may go on.
+    pub(crate) fn barrier_complete(&mut self, released: WarpMask) {
+        let mut missing = 0;
+        let mut left = released;
+        while left != 0 {
+            let slot = left.trailing_zeros() as usize;
+            left &= left - 1;
+            if self.warps[slot].arrival_pending {
+                missing |= 1 << slot;
+            }
+        }
+        let wait = Wait { warps: released, missing, active: true };
+        let place = match self.barrier_waits.iter().position(|wait| !wait.active) {
+            Some(place) => {
+                self.barrier_waits[place] = wait;
+                place
+            }
+            None => {
+                self.barrier_waits.push(wait);
+                self.barrier_waits.len() - 1
+            }
+        };
+        if missing == 0 {
+            self.release_later(place);
+        }
+    }
+
+    fn release_later(&mut self, place: usize) {
+        let cycle = self.now + self.parameters.barrier.release;
+        self.wheel.schedule(cycle, Event::BarrierReleases { cta: 0, wait: place as u8 });
+    }
+
+    /// The last memory instruction before a barrier has been handed over.
+    pub(crate) fn arrival_complete(&mut self, slot: u8) {
+        self.warps[slot as usize].arrival_pending = false;
+        for place in 0..self.barrier_waits.len() {
+            let wait = &mut self.barrier_waits[place];
+            if wait.active && wait.missing >> slot & 1 == 1 {
+                wait.missing &= !(1 << slot);
+                if wait.missing == 0 {
+                    self.release_later(place);
+                }
+            }
+        }
+    }
+}

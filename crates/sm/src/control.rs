@@ -1,0 +1,93 @@
+//! Control: the stage behind issue (MODEL.md §3). Fixed-latency instructions go on to Allocate, others
+//! to their unit; one that cannot be taken stays and closes the issue port.
+
+use crate::event::Event;
+use crate::program::Path;
+use crate::sm::Sm;
+
+impl Sm {
+    /// One cycle of the Control stage.
+    #[inline]
+    pub(crate) fn control(&mut self, sub_core: usize) {
+        let now = self.now;
+        let sub = &mut self.sub_cores[sub_core];
+        let Some(mut latched) = sub.control else { return };
+        if latched.since > now {
+            return;
+        }
+        let row = &self.program.rows[latched.pc as usize];
+        match row.path {
+            Path::Fixed => {
+                if sub.allocate.is_some() {
+                    // Held for a cycle, and so is the unit's input.
+                    sub.units.hold(latched.unit);
+                    return;
+                }
+                latched.since = now + 1;
+                sub.allocate = Some(latched);
+            }
+            Path::Memory => {
+                if !self.unit.stages[sub_core].latch_free() {
+                    return;
+                }
+                self.unit.stages[sub_core].accept(latched.record, now);
+            }
+            Path::Variable => {
+                if !sub.units.is_free(row.unit, now) {
+                    return;
+                }
+                let (interval, latency) = (row.interval as u64, row.latency as u64);
+                sub.units.take(row.unit, now, interval);
+                let result = now + latency + 1;
+                let banks = row.write_banks;
+                let written = sub.write_ports.book_load(now, result, banks);
+                let slot = latched.slot * 4 + sub_core as u8;
+                let hazard = latched.hazard;
+                let read = Event::SourcesRead { slot, counter: row.read_counter, hazard };
+                self.wheel.schedule(now + interval + 1, read);
+                let write = Event::ResultWritten { slot, counter: row.write_counter, hazard, variable: true };
+                self.wheel.schedule(written + 1, write);
+            }
+            Path::SharedFloat64 => {
+                if sub.float64_queued >= self.parameters.shared_float64.queue {
+                    return;
+                }
+                sub.float64_queued += 1;
+                let transfer = row.float64_transfer as u64;
+                let parameters = &self.parameters.shared_float64;
+                let start = (now + 2 + parameters.stages).max(sub.float64_transfer_free);
+                let ready = start + transfer;
+                sub.float64_transfer_free = ready;
+                self.float64_waiting[sub_core].push_back(latched);
+                let event = Event::Float64HandOver { sub_core: sub_core as u8 };
+                self.wheel.schedule(ready, event);
+            }
+        }
+        self.sub_cores[sub_core].control = None;
+    }
+
+    /// The oldest FP64 instruction of `sub_core` reaches the unit that the SM shares.
+    pub(crate) fn float64_hand_over(&mut self, sub_core: usize) {
+        let now = self.now;
+        let Some(latched) = self.float64_waiting[sub_core].pop_front() else { return };
+        let row = &self.program.rows[latched.pc as usize];
+        let parameters = &self.parameters.shared_float64;
+        let handed = now.max(self.float64_link_free);
+        self.float64_link_free = handed + self.parameters.memory_unit.hand_over_interval;
+        let start = (handed + parameters.accept).max(self.float64_free);
+        self.float64_free = start + row.interval as u64;
+        // Result latch one cycle after the pipeline.
+        let latch = start + row.latency as u64 + 1;
+        let back = parameters.write_register * row.registers_written as u64;
+        let sub = &mut self.sub_cores[sub_core];
+        sub.float64_queued -= 1;
+        let written = sub.write_ports.book_load(now, latch + back.max(1) - 1, row.write_banks);
+        let slot = latched.slot * 4 + sub_core as u8;
+        let hazard = latched.hazard;
+        let read = Event::SourcesRead { slot, counter: row.read_counter, hazard };
+        self.wheel.schedule(now + 1, read);
+        let write = Event::ResultWritten { slot, counter: row.write_counter, hazard, variable: true };
+        self.wheel.schedule(written + 1, write);
+        self.wake(sub_core);
+    }
+}

@@ -1,0 +1,106 @@
+//! LDGSTS groups of a warp (MODEL.md §7.7): LDGDEPBAR commits the copies issued since the last one; its
+//! counter falls when they and all earlier groups are complete.
+
+use std::collections::VecDeque;
+
+/// Copies that are committed together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Group {
+    under_way: u32,
+    /// Counter that falls when the group is complete, once committed.
+    counter: Option<u8>,
+}
+
+/// Groups of one warp, oldest first; the last one is open.
+#[derive(Debug, Default)]
+pub struct CopyGroups {
+    base: u32,
+    groups: VecDeque<Group>,
+}
+
+impl CopyGroups {
+    /// A copy is issued; returns its group.
+    pub fn start(&mut self) -> u32 {
+        if self.groups.back().is_none_or(|group| group.counter.is_some()) {
+            self.groups.push_back(Group::default());
+        }
+        if let Some(group) = self.groups.back_mut() {
+            group.under_way += 1;
+        }
+        self.base + self.groups.len() as u32 - 1
+    }
+
+    /// LDGDEPBAR: closes the open group. True if nothing is under way, so that the counter has nothing
+    /// to wait for.
+    pub fn commit(&mut self, counter: u8) -> bool {
+        if self.groups.back().is_none_or(|group| group.counter.is_some()) {
+            if self.groups.is_empty() {
+                return true;
+            }
+            self.groups.push_back(Group::default());
+        }
+        if let Some(group) = self.groups.back_mut() {
+            group.counter = Some(counter);
+        }
+        if self.groups.iter().all(|group| group.under_way == 0) && self.groups.len() == 1 {
+            self.groups.clear();
+            self.base += 1;
+            return true;
+        }
+        false
+    }
+
+    /// A copy of `group` is complete: calls `falls` for each counter that falls.
+    pub fn done(&mut self, group: u32, mut falls: impl FnMut(u8)) {
+        if let Some(entry) = self.groups.get_mut((group.wrapping_sub(self.base)) as usize) {
+            entry.under_way -= 1;
+        }
+        while let Some(Group { under_way: 0, counter: Some(counter) }) = self.groups.front().copied()
+        {
+            falls(counter);
+            self.groups.pop_front();
+            self.base += 1;
+        }
+    }
+
+    /// Whether copies are under way.
+    pub fn any_under_way(&self) -> bool {
+        self.groups.iter().any(|group| group.under_way > 0)
+    }
+
+    /// A new warp.
+    pub fn clear(&mut self) {
+        self.groups.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_complete_in_order() {
+        let mut groups = CopyGroups::default();
+        let first = groups.start();
+        assert!(!groups.commit(0));
+        let second = groups.start();
+        assert!(!groups.commit(0));
+        let mut fallen = 0;
+        groups.done(second, |_| fallen += 1);
+        assert_eq!(fallen, 0, "the older group is still under way");
+        groups.done(first, |_| fallen += 1);
+        assert_eq!(fallen, 2);
+    }
+
+    /// REGRESSIONS C3: LDGDEPBAR without LDGSTS before it.
+    #[test]
+    fn an_empty_group_is_complete_at_once() {
+        let mut groups = CopyGroups::default();
+        assert!(groups.commit(0));
+        let copy = groups.start();
+        assert!(!groups.commit(0));
+        let mut fallen = 0;
+        groups.done(copy, |_| fallen += 1);
+        assert_eq!(fallen, 1);
+    }
+}

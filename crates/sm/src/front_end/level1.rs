@@ -1,0 +1,196 @@
+//! The L1 instruction and L1.5 constant cache, one array shared by the SM, and the link between it and
+//! the L0 caches: 39 cycles each way, one request and one reply per cycle, served in rotation
+//! (MODEL.md §4, trap T12).
+
+use crate::event::Event;
+use crate::port::{Outstanding, Port};
+use crate::tags::Tags;
+use crate::wheel::Wheel;
+use source::{RequestKind, Sector};
+
+hardware::parameters! {
+    /// The shared L1 instruction and L1.5 constant cache.
+    pub struct Level1Parameters = "l1_instruction_cache" {
+        /// Sets.
+        sets: u32, "sets", 1..=8192;
+        /// Ways per set.
+        ways: u32, "ways", 1..=256;
+        /// Bytes per line.
+        line_bytes: u32, "bytes", 32..=1024;
+        /// Cycles of the link between L0 and L1, each way.
+        link: u64, "cycles", 1..=512;
+    }
+}
+
+/// Who asks over the link: sub-cores 0 to 3, or the memory unit.
+pub const MEMORY_UNIT: u8 = 4;
+
+/// What a line on the link is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Purpose {
+    /// Instruction line that a fetch waits for.
+    Demand,
+    /// Instruction line for the stream buffer.
+    Prefetch,
+    /// Constant line.
+    Constant,
+}
+
+impl Purpose {
+    /// Back from its number in an event.
+    pub fn from_number(number: u8) -> Purpose {
+        match number {
+            0 => Purpose::Demand,
+            1 => Purpose::Prefetch,
+            _ => Purpose::Constant,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Waiter {
+    line: u32,
+    client: u8,
+    purpose: Purpose,
+}
+
+/// A line on its way from L2.
+struct Miss {
+    line: u32,
+    sectors_left: u8,
+    waiters: Vec<Waiter>,
+}
+
+/// Marks the numbers of constant lines, so that both kinds share the array without clashing.
+const CONSTANT_LINES: u32 = 1 << 31;
+
+/// The shared array, its misses and the two directions of the link.
+pub struct Level1 {
+    tags: Tags,
+    line_bytes: u32,
+    link: u64,
+    code_address: u64,
+    constant_address: u64,
+    misses: Vec<Miss>,
+    free_misses: Vec<u16>,
+    reply_free: u64,
+    /// A LinkRequest event is scheduled.
+    pub armed: bool,
+    /// Client served last.
+    pub last_served: u8,
+    /// Lookups that hit.
+    pub hits: u64,
+    /// Lookups that missed.
+    pub miss_count: u64,
+}
+
+impl Level1 {
+    /// An empty cache; code and constants lie at these device addresses.
+    pub fn new(parameters: &Level1Parameters, code_address: u64, constant_address: u64) -> Level1 {
+        Level1 {
+            tags: Tags::new(parameters.sets, parameters.ways),
+            line_bytes: parameters.line_bytes,
+            link: parameters.link,
+            code_address,
+            constant_address,
+            misses: Vec::new(),
+            free_misses: Vec::new(),
+            reply_free: 0,
+            armed: false,
+            last_served: MEMORY_UNIT,
+            hits: 0,
+            miss_count: 0,
+        }
+    }
+
+    /// Makes sure that the link looks for requests from the cycle after `now` on.
+    #[inline]
+    pub fn arm(&mut self, wheel: &mut Wheel, now: u64) {
+        if !self.armed {
+            self.armed = true;
+            wheel.schedule(now + 1, Event::LinkRequest);
+        }
+    }
+
+    /// Puts a request on the link in cycle `now`.
+    pub fn send(&self, wheel: &mut Wheel, line: u32, client: u8, purpose: Purpose, now: u64) {
+        let event = Event::LinkArrives { line, sub_core: client, purpose: purpose as u8 };
+        wheel.schedule(now + self.link, event);
+    }
+
+    fn reply(&mut self, wheel: &mut Wheel, waiter: Waiter, now: u64) {
+        let leaves = now.max(self.reply_free);
+        self.reply_free = leaves + 1;
+        let event = Event::LinkReply {
+            line: waiter.line,
+            sub_core: waiter.client,
+            purpose: waiter.purpose as u8,
+        };
+        wheel.schedule(leaves + self.link, event);
+    }
+
+    /// A request arrives in cycle `now`. `line` counts lines of `asked_bytes`.
+    #[allow(clippy::too_many_arguments)]
+    pub fn arrive(
+        &mut self,
+        wheel: &mut Wheel,
+        port: &mut Port,
+        line: u32,
+        asked_bytes: u32,
+        client: u8,
+        purpose: Purpose,
+        now: u64,
+    ) {
+        let waiter = Waiter { line, client, purpose };
+        let own_line = (line as u64 * asked_bytes as u64 / self.line_bytes as u64) as u32;
+        let constant = purpose == Purpose::Constant;
+        let key = own_line | if constant { CONSTANT_LINES } else { 0 };
+        if self.tags.touch(key, now) {
+            self.hits += 1;
+            self.reply(wheel, waiter, now);
+            return;
+        }
+        self.miss_count += 1;
+        if let Some(miss) = self.misses.iter_mut().find(|m| m.line == key && m.sectors_left > 0) {
+            miss.waiters.push(waiter);
+            return;
+        }
+        let sectors = (self.line_bytes as u64).div_ceil(Sector::BYTES);
+        let miss = Miss { line: key, sectors_left: sectors as u8, waiters: vec![waiter] };
+        let index = match self.free_misses.pop() {
+            Some(index) => {
+                self.misses[index as usize] = miss;
+                index
+            }
+            None => {
+                self.misses.push(miss);
+                self.misses.len() as u16 - 1
+            }
+        };
+        let (base, kind) = if constant {
+            (self.constant_address, RequestKind::Constant)
+        } else {
+            (self.code_address, RequestKind::Instruction)
+        };
+        let first = Sector::of(base + own_line as u64 * self.line_bytes as u64);
+        for sector in 0..sectors {
+            port.send(now, kind, Sector(first.0 + sector), Outstanding::Line { miss: index });
+        }
+    }
+
+    /// One sector of a missing line came back from L2.
+    pub fn sector_arrives(&mut self, wheel: &mut Wheel, miss: u16, now: u64) {
+        let entry = &mut self.misses[miss as usize];
+        entry.sectors_left -= 1;
+        if entry.sectors_left > 0 {
+            return;
+        }
+        let waiters = std::mem::take(&mut entry.waiters);
+        self.tags.fill(entry.line, now);
+        self.free_misses.push(miss);
+        for waiter in waiters {
+            self.reply(wheel, waiter, now);
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! The issue decision of one cycle: who is tried, what stops it, and what issuing changes
+//! (MODEL.md §2.1 to 2.4).
+
+use source::{Cycle, Fault, Pc, Source, Special, WarpSlot};
+
+use super::cggty;
+use crate::event::Event;
+use crate::program::{NO_CONSTANT, Path, Row};
+use crate::sm::Sm;
+use crate::stall_reason::StallReason;
+use crate::sub_core::{Increment, Latched};
+
+impl Sm {
+    /// One cycle of the issue stage; returns what became of the slot.
+    #[inline]
+    pub(crate) fn issue<S: Source>(
+        &mut self,
+        sub_core: usize,
+        source: &mut S,
+        shared: &S::Shared,
+    ) -> Result<StallReason, (u8, Fault)> {
+        let now = self.now;
+        let sub = &mut self.sub_cores[sub_core];
+        if let Some(stuck) = sub.control {
+            return Ok(self.stuck_reason(&stuck));
+        }
+        if now < sub.port_opens {
+            return Ok(StallReason::Dispatch);
+        }
+        let greedy = sub.greedy;
+        if sub.constant_wait >> greedy & 1 == 1 && self.only_constant_missing(sub_core, greedy) {
+            // The greedy warp's constant miss keeps the others back for a while.
+            let sub = &mut self.sub_cores[sub_core];
+            sub.constant_hold = sub.constant_hold.saturating_sub(1);
+            if sub.constant_hold > 0 {
+                return Ok(StallReason::ConstantMiss);
+            }
+        }
+        let mut candidates = self.sub_cores[sub_core].ready();
+        let mut first_reason = None;
+        while candidates != 0 {
+            let sub = &mut self.sub_cores[sub_core];
+            let slot = cggty::select(candidates, greedy, &sub.younger);
+            candidates &= !(1 << slot);
+            let row = &self.program.rows[sub.pc[slot] as usize];
+            let mut unit = row.unit;
+            if row.path == Path::Fixed {
+                match sub.units.choose(row.first_unit, row.unit, now) {
+                    Some(free) => unit = free,
+                    None => {
+                        first_reason.get_or_insert(StallReason::MathPipe);
+                        continue;
+                    }
+                }
+                if row.constant_line != NO_CONSTANT
+                    && !sub.constants.lookup(row.constant_line, now)
+                {
+                    sub.constant_wait |= 1 << slot;
+                    sub.constant_line[slot] = row.constant_line;
+                    self.level1.arm(&mut self.wheel, now);
+                    if slot == greedy {
+                        sub.constant_hold = sub.constant_hold.saturating_sub(1);
+                        if sub.constant_hold > 0 {
+                            return Ok(StallReason::ConstantMiss);
+                        }
+                    }
+                    first_reason.get_or_insert(StallReason::ConstantMiss);
+                    continue;
+                }
+            }
+            let warp_slot = slot * 4 + sub_core;
+            if self.warps[warp_slot].deferred > 0 && self.touches_deferred(warp_slot as u8, slot) {
+                first_reason.get_or_insert(StallReason::LongScoreboard);
+                continue;
+            }
+            self.issue_warp(sub_core, slot, unit, source, shared)
+                .map_err(|fault| (warp_slot as u8, fault))?;
+            return Ok(StallReason::Selected);
+        }
+        Ok(first_reason.unwrap_or_else(|| self.waiting_reason(sub_core)))
+    }
+
+    /// Issues the next instruction of the warp in local slot `slot`.
+    #[inline]
+    fn issue_warp<S: Source>(
+        &mut self,
+        sub_core: usize,
+        slot: usize,
+        unit: u8,
+        source: &mut S,
+        shared: &S::Shared,
+    ) -> Result<(), Fault> {
+        let now = self.now;
+        let sub = &mut self.sub_cores[sub_core];
+        let pc = sub.pc[slot];
+        let warp_slot = (slot * 4 + sub_core) as u8;
+        let effect = &mut self.effect;
+        effect.ended = false;
+        effect.blocked = false;
+        effect.arrived = false;
+        effect.accesses = false;
+        effect.released = 0;
+        effect.sleep = 0;
+        // The clock is sampled in Control.
+        source.issue(shared, WarpSlot(warp_slot), Pc(pc), Cycle(now + 1), effect)?;
+        let (lanes, active) = (effect.lanes, effect.active);
+        self.statistics.warp_instructions += 1;
+        self.statistics.thread_instructions += lanes.count_ones() as u64;
+
+        let row = &self.program.rows[pc as usize];
+        let variable = row.path != Path::Fixed;
+        let hazard = self.hazards.issue(
+            &self.program,
+            row,
+            pc,
+            warp_slot,
+            lanes,
+            active,
+            now,
+            variable,
+        );
+        let bit = 1u16 << slot;
+        if row.distance > 1 {
+            sub.stalled |= bit;
+            sub.stall_ends.set(slot, now + row.distance as u64, now);
+        }
+        if row.write_counter != 7 || row.read_counter != 7 {
+            let cycle = now + 2;
+            sub.increments[(cycle % 4) as usize] = Some(Increment {
+                slot: slot as u8,
+                write: row.write_counter,
+                read: row.read_counter,
+                long: row.long,
+                cycle,
+            });
+        }
+        if row.path == Path::Fixed {
+            // Variable-latency units are asked in Control.
+            sub.units.take(unit, now, row.interval as u64);
+        }
+        if row.blocks_port > 0 {
+            sub.port_opens = now + 1 + row.blocks_port as u64;
+        }
+        sub.greedy = slot;
+        sub.constant_hold = self.parameters.issue.constant_hold;
+
+        // Where the warp goes on.
+        let next = self.effect.next.0;
+        if self.effect.ended {
+            sub.present &= !bit;
+            sub.fetch.end(slot);
+            sub.dependent &= !bit;
+        } else {
+            if next == pc + 1 {
+                sub.fetch.pop(slot, now);
+            } else {
+                sub.fetch.redirect(slot, next, now);
+            }
+            sub.pc[slot] = next;
+            sub.wait[slot] = self.program.rows.get(next as usize).map_or(0, |row| row.wait_mask);
+            sub.look_at_counters(slot);
+        }
+
+        let mut latched = Latched {
+            pc,
+            slot: slot as u8,
+            unit,
+            record: u16::MAX,
+            hazard,
+            since: now + 1,
+        };
+        if row.path == Path::Memory {
+            latched.record = self.start_memory(pc, warp_slot, hazard);
+        } else if row.path != Path::Fixed {
+            self.warps[warp_slot as usize].outstanding += 1;
+        }
+        self.sub_cores[sub_core].control = Some(latched);
+        self.special(pc, warp_slot);
+        self.after_issue(warp_slot);
+        Ok(())
+    }
+
+    /// Makes a record for a memory instruction and enters it where others look for it.
+    fn start_memory(&mut self, pc: u32, warp_slot: u8, hazard: u16) -> u16 {
+        let row: &Row = &self.program.rows[pc as usize];
+        let index = self.unit.records.add(row, pc, warp_slot, &self.effect);
+        let deferred = self.effect.accesses && self.effect.access.deferred.is_some();
+        let record = &mut self.unit.records[index];
+        record.hazard = hazard;
+        let ordered = deferred || record.operation == source::Operation::Store && record.sectors.count > 0;
+        if ordered {
+            record.order = self.orders.add();
+        }
+        let copies = self.effect.accesses && record.operation == source::Operation::CopyToShared;
+        let warp = &mut self.warps[warp_slot as usize];
+        warp.outstanding += 1;
+        warp.unhanded += 1;
+        if copies {
+            record.group = warp.copies.start();
+        }
+        if deferred {
+            for step in 0..record.sectors.count as usize {
+                self.unit.l1d.drop_sector(record.sectors.sector[step]);
+            }
+            if row.writes.1 > 0 {
+                warp.deferred += 1;
+                self.deferred_under_way.push((warp_slot, index));
+            }
+        }
+        index
+    }
+
+    /// Instructions that do something at issue besides going down the pipeline.
+    #[inline]
+    fn special(&mut self, pc: u32, slot: u8) {
+        let now = self.now;
+        match self.program.rows[pc as usize].special {
+            Special::None | Special::Clock | Special::ErrorBarrier => {}
+            Special::Exit | Special::CtaBarrier => {}
+            Special::WaitCounter { counter, at_most, others } => {
+                let cycle = now + self.parameters.issue.depbar_hold;
+                self.wheel.schedule(cycle, Event::DepbarHolds { slot, counter, at_most, others });
+            }
+            Special::CommitCopies => {
+                let counter = self.program.rows[pc as usize].write_counter;
+                if self.warps[slot as usize].copies.commit(counter) {
+                    // Nothing under way: complete as soon as the counter has risen.
+                    self.wheel.schedule(now + 3, Event::CounterFalls { slot, counter });
+                }
+            }
+            Special::Fence(scope) => self.starts_fence(slot, scope),
+            Special::InvalidateL1 => self.unit.l1d.invalidate(),
+        }
+    }
+
+    /// What the effect asks for beyond the instruction's own way.
+    #[inline]
+    fn after_issue(&mut self, slot: u8) {
+        let (arrived, blocked) = (self.effect.arrived, self.effect.blocked);
+        let (released, sleep, ended) =
+            (self.effect.released, self.effect.sleep, self.effect.ended);
+        if arrived || blocked {
+            self.arrives_at_barrier(slot, blocked);
+        }
+        if sleep > 0 {
+            self.hold(slot, StallReason::Sleeping);
+            self.wheel.schedule(self.now + sleep, Event::WarpWakes { slot });
+        }
+        if released != 0 {
+            self.barrier_complete(released);
+        }
+        if ended {
+            self.warp_ended(slot);
+        }
+    }
+
+    /// Why an instruction is stuck in Control.
+    fn stuck_reason(&self, stuck: &Latched) -> StallReason {
+        let row = &self.program.rows[stuck.pc as usize];
+        match row.path {
+            Path::Fixed => StallReason::Dispatch,
+            Path::Memory if row.long => StallReason::MemoryQueue,
+            Path::Memory => StallReason::SharedQueue,
+            Path::Variable | Path::SharedFloat64 => StallReason::MathPipe,
+        }
+    }
+
+    /// Whether the warp could be issued but for a constant line.
+    fn only_constant_missing(&self, sub_core: usize, slot: usize) -> bool {
+        let sub = &self.sub_cores[sub_core];
+        let others = sub.stalled | sub.dependent | sub.held;
+        (sub.present & sub.fetch.valid_heads & !others) >> slot & 1 == 1
+    }
+
+    /// Why the warp that the policy tries first cannot be issued.
+    pub(crate) fn waiting_reason(&self, sub_core: usize) -> StallReason {
+        let sub = &self.sub_cores[sub_core];
+        if sub.present == 0 {
+            return if self.draining(sub_core) { StallReason::Drain } else { StallReason::Idle };
+        }
+        let slot = cggty::select(sub.present, sub.greedy, &sub.younger);
+        let bit = 1u16 << slot;
+        if sub.held & bit != 0 {
+            sub.held_by[slot]
+        } else if sub.stalled & bit != 0 {
+            StallReason::Wait
+        } else if sub.fetch.waits_for_instruction(slot) {
+            StallReason::NoInstruction
+        } else if sub.dependent & bit != 0 {
+            if sub.long[slot] & sub.wait[slot] & sub.nonzero[slot] != 0 {
+                StallReason::LongScoreboard
+            } else {
+                StallReason::ShortScoreboard
+            }
+        } else if sub.constant_wait & bit != 0 {
+            StallReason::ConstantMiss
+        } else {
+            StallReason::Dispatch
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The way back: transfer to the sub-core, write port, release of counters and places (MODEL.md §3.2,
+//! §5.5, §7.7).
+
+use source::MemoryKind;
+
+use super::record::NO_COUNTER;
+use crate::event::{Event, RecordIndex};
+use crate::sm::Sm;
+
+impl Sm {
+    /// The sources of `record` have been read: its read counter falls.
+    pub(crate) fn memory_sources_read(&mut self, index: RecordIndex) {
+        let record = &mut self.unit.records[index];
+        let (slot, counter, hazard) = (record.slot, record.read_counter, record.hazard);
+        record.read_counter = NO_COUNTER;
+        if counter != NO_COUNTER {
+            self.counter_falls(slot, counter);
+        }
+        self.hazards.sources_read(hazard, &self.program);
+    }
+
+    /// All data of `record` are at hand in this cycle.
+    pub(crate) fn data_ready(&mut self, index: RecordIndex) {
+        let now = self.now;
+        let record = &self.unit.records[index];
+        match record.kind {
+            MemoryKind::CopyToShared => self.copy_read(index),
+            MemoryKind::GlobalStore => {
+                // A deferred store or reduction: acknowledged, nothing to write.
+                self.retire(index);
+            }
+            _ if record.banks == 0 && record.write_counter == NO_COUNTER => self.retire(index),
+            _ => {
+                let sub_core = record.sub_core as usize;
+                let start = now.max(self.unit.return_free[sub_core]);
+                let end = start + record.transfer as u64;
+                let sub = &mut self.sub_cores[sub_core];
+                let written = sub.write_ports.book_load(now, end, record.banks);
+                self.unit.return_free[sub_core] = written;
+                self.wheel.schedule(written + 1, Event::WrittenBack { record: index });
+            }
+        }
+    }
+
+    /// The last register of `record` has been written; issue sees it in this cycle.
+    pub(crate) fn written_back(&mut self, index: RecordIndex) {
+        self.release_write(index);
+        self.retire(index);
+    }
+
+    fn release_write(&mut self, index: RecordIndex) {
+        let record = &mut self.unit.records[index];
+        let (slot, write, read) = (record.slot, record.write_counter, record.read_counter);
+        let (hazard, with_write) = (record.hazard, record.read_with_write);
+        record.write_counter = NO_COUNTER;
+        if with_write {
+            record.read_counter = NO_COUNTER;
+            if read != NO_COUNTER {
+                self.counter_falls(slot, read);
+            }
+            self.hazards.sources_read(hazard, &self.program);
+        }
+        if write != NO_COUNTER {
+            self.counter_falls(slot, write);
+        }
+        self.hazards.result_written(hazard, &self.program, self.now);
+    }
+
+    /// The read half of an LDGSTS is done: the counter falls a little later, the data go on to shared
+    /// memory.
+    fn copy_read(&mut self, index: RecordIndex) {
+        let parameters = &self.parameters.memory_unit;
+        let (release, transfer) = (parameters.copy_release, parameters.copy_transfer);
+        let record = &mut self.unit.records[index];
+        let (slot, counter) = (record.slot, record.write_counter);
+        record.write_counter = NO_COUNTER;
+        if counter != NO_COUNTER {
+            let event = Event::CounterFalls { slot, counter };
+            self.wheel.schedule(self.now + release, event);
+        }
+        record.kind = MemoryKind::SharedStore;
+        let arrives = self.now + transfer;
+        self.access_shared(index, arrives);
+    }
+
+    /// `record` leaves the pending-request table.
+    pub(crate) fn retire(&mut self, index: RecordIndex) {
+        let record = &self.unit.records[index];
+        let (slot, operation, group) = (record.slot, record.operation, record.group);
+        let (deferred, order, hazard) = (record.deferred, record.order, record.hazard);
+        let write = record.write_counter;
+        if write != NO_COUNTER {
+            self.release_write(index);
+        }
+        if let Some(token) = deferred {
+            self.completed.push(token);
+            self.deferred_done(slot, index);
+        }
+        if order != u32::MAX {
+            // The instruction itself; packets that a plain store sent are acknowledged one by one.
+            self.acknowledged(order);
+        }
+        self.hazards.retired(hazard, &self.program, self.now);
+        if operation == source::Operation::CopyToShared {
+            self.copy_done(slot, group);
+        }
+        self.unit.records.remove(index);
+        self.unit.pending -= 1;
+        self.instruction_done(slot);
+        if self.unit.asking != 0 {
+            self.hand_over();
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! From the address stages to the unit shared by the SM: one instruction every other cycle, the
+//! sub-cores in rotation (MODEL.md §7.1, §7.2).
+
+use source::MemoryKind;
+
+use super::stages::UNKNOWN;
+use crate::event::{Event, RecordIndex};
+use crate::sm::Sm;
+
+impl Sm {
+    /// Works out the stage times of a sub-core and schedules what follows from them.
+    pub(crate) fn propagate_stages(&mut self, sub_core: usize) {
+        let now = self.now;
+        let unit = &mut self.unit;
+        let (records, wheel, program) = (&unit.records, &mut self.wheel, &self.program);
+        unit.stages[sub_core].propagate(|index, ready, oldest| {
+            let record = &records[index];
+            if !record.read_with_write {
+                let read = program.rows[record.pc as usize].sources_read as u64;
+                let cycle = (ready - 1 + read).max(now + 1);
+                wheel.schedule(cycle, Event::MemorySourcesRead { record: index });
+            }
+            if oldest {
+                wheel.schedule(ready, Event::HandOver { sub_core: sub_core as u8 });
+            }
+        });
+    }
+
+    /// The oldest instruction of `sub_core` asks for the shared unit.
+    pub(crate) fn ask_for_hand_over(&mut self, sub_core: u8) {
+        self.unit.asking |= 1 << sub_core;
+        self.hand_over();
+    }
+
+    /// Hands over one instruction if the shared unit can take it.
+    pub(crate) fn hand_over(&mut self) {
+        let now = self.now;
+        if self.unit.asking == 0 || self.unit.pending >= self.parameters.memory_unit.pending {
+            return;
+        }
+        if now < self.unit.hand_over_free {
+            self.arm_hand_over();
+            return;
+        }
+        // Packets are bounded by credits: an instruction that may send many waits for room.
+        if !self.port.has_room(64) {
+            return;
+        }
+        let turn = (1..=4)
+            .map(|step| (self.unit.last_served + step) % 4)
+            .find(|&sub_core| self.unit.asking >> sub_core & 1 == 1);
+        let Some(sub_core) = turn else { return };
+        self.unit.asking &= !(1 << sub_core);
+        self.unit.last_served = sub_core;
+        self.unit.hand_over_free = now + self.parameters.memory_unit.hand_over_interval;
+        if let Some(record) = self.unit.stages[sub_core as usize].hand_over(now) {
+            self.unit.pending += 1;
+            self.propagate_stages(sub_core as usize);
+            let next = self.unit.stages[sub_core as usize].oldest_ready();
+            if next != UNKNOWN {
+                let event = Event::HandOver { sub_core };
+                self.wheel.schedule(next.max(now + 1), event);
+            }
+            self.wake(sub_core as usize);
+            self.accepted(record);
+        }
+        if self.unit.asking != 0 {
+            self.arm_hand_over();
+        }
+    }
+
+    fn arm_hand_over(&mut self) {
+        if !self.unit.hand_over_armed {
+            self.unit.hand_over_armed = true;
+            let cycle = self.unit.hand_over_free.max(self.now + 1);
+            self.wheel.schedule(cycle, Event::HandOverFree);
+        }
+    }
+
+    /// The shared unit has accepted `record` in this cycle: sends it on its way.
+    fn accepted(&mut self, index: RecordIndex) {
+        let now = self.now;
+        let (slot, kind) = {
+            let record = &self.unit.records[index];
+            (record.slot, record.kind)
+        };
+        self.handed_over(slot);
+        let to_lookup = self.parameters.memory_unit.to_lookup;
+        match kind {
+            MemoryKind::Pass => {
+                self.wheel.schedule(now + to_lookup, Event::DataReady { record: index });
+            }
+            MemoryKind::SharedLoad
+            | MemoryKind::MatrixLoad
+            | MemoryKind::SharedStore
+            | MemoryKind::SharedAtomic => {
+                self.access_shared(index, now + to_lookup);
+            }
+            MemoryKind::ConstantLoad => {
+                self.wheel.schedule(now + to_lookup, Event::ConstantAccess { record: index });
+            }
+            MemoryKind::GlobalLoad
+            | MemoryKind::GlobalStore
+            | MemoryKind::GlobalAtomic
+            | MemoryKind::CopyToShared => {
+                // Each access takes one cycle of a generator; at most four instructions at once.
+                let accesses = self.unit.records[index].sectors.count.max(1) as u64;
+                let generators = self.parameters.memory_unit.generators as usize;
+                let mut best = 0;
+                for generator in 1..generators {
+                    if self.unit.generators[generator] < self.unit.generators[best] {
+                        best = generator;
+                    }
+                }
+                let start = now.max(self.unit.generators[best]);
+                self.unit.generators[best] = start + accesses;
+                self.statistics.global_instructions += 1;
+                self.statistics.global_sectors += self.unit.records[index].sectors.count as u64;
+                let lookup = start + to_lookup + self.parameters.memory_unit.translation;
+                self.wheel.schedule(lookup, Event::L1Access { record: index });
+            }
+        }
+    }
+}

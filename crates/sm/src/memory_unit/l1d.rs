@@ -1,0 +1,239 @@
+//! The L1 data cache: sectored lines, least recently used, write-through, allocated on miss
+//! (MODEL.md §7.5).
+
+use crate::port::{Outstanding, Port};
+use source::{RequestKind, Sector};
+
+hardware::parameters! {
+    /// The L1 data cache.
+    pub struct L1dParameters = "l1_data_cache" {
+        /// Sets; the ways follow from the bytes that shared memory leaves.
+        sets: u32, "sets", 1..=4096;
+        /// Whether the set index folds in the upper address bits (else it is linear).
+        hashed: bool, "", false..=true;
+        /// Cycles of a lookup.
+        lookup: u64, "cycles", 1..=128;
+        /// Sectors that can be missing at once.
+        outstanding: u32, "sectors", 1..=65536;
+    }
+}
+
+/// Bytes of a line; a property of the address format (sector masks have four bits).
+const LINE_SECTORS: u64 = 4;
+const EMPTY: u64 = u64::MAX;
+/// No waiting record.
+pub const NO_WAITER: u32 = u32::MAX;
+
+/// Tags and sector states. Lines with missing sectors are never replaced.
+pub struct L1d {
+    sets: usize,
+    ways: usize,
+    hashed: bool,
+    tags: Vec<u64>,
+    used: Vec<u64>,
+    valid: Vec<u8>,
+    pending: Vec<u8>,
+    request: Vec<[u32; 4]>,
+    missing: u32,
+    limit: u32,
+    waiters: Vec<(u16, u32)>,
+    free_waiters: u32,
+    /// Sector lookups of loads that hit.
+    pub load_hits: u64,
+    /// Sector lookups of loads that missed (also those that join a missing sector).
+    pub load_misses: u64,
+    /// Sector lookups of stores whose line was present.
+    pub store_hits: u64,
+    /// Other sector lookups of stores.
+    pub store_misses: u64,
+}
+
+/// Outcome of a load's sector lookup.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lookup {
+    /// The data are here.
+    Hit,
+    /// The record waits for the sector.
+    Waits,
+    /// No more sectors may be missing; try again later.
+    Full,
+}
+
+impl L1d {
+    /// An empty cache of `bytes` bytes.
+    pub fn new(parameters: &L1dParameters, bytes: u32) -> L1d {
+        let lines = bytes as usize / (LINE_SECTORS * Sector::BYTES) as usize;
+        let sets = (parameters.sets as usize).min(lines.max(1));
+        let ways = lines / sets;
+        L1d {
+            sets,
+            ways,
+            hashed: parameters.hashed,
+            tags: vec![EMPTY; sets * ways],
+            used: vec![0; sets * ways],
+            valid: vec![0; sets * ways],
+            pending: vec![0; sets * ways],
+            request: vec![[0; 4]; sets * ways],
+            missing: 0,
+            limit: parameters.outstanding,
+            waiters: Vec::with_capacity(256),
+            free_waiters: NO_WAITER,
+            load_hits: 0,
+            load_misses: 0,
+            store_hits: 0,
+            store_misses: 0,
+        }
+    }
+
+    #[inline]
+    fn set(&self, line: u64) -> usize {
+        let index = if self.hashed {
+            line ^ line / self.sets as u64 ^ line / (self.sets as u64 * self.sets as u64)
+        } else {
+            line
+        };
+        (index % self.sets as u64) as usize * self.ways
+    }
+
+    #[inline]
+    fn find(&self, line: u64) -> Option<usize> {
+        let start = self.set(line);
+        self.tags[start..start + self.ways].iter().position(|&tag| tag == line).map(|w| start + w)
+    }
+
+    /// A place for `line`: a free or the least recently used way without missing sectors.
+    fn victim(&mut self, line: u64) -> Option<usize> {
+        let start = self.set(line);
+        let mut best: Option<usize> = None;
+        for way in start..start + self.ways {
+            if self.tags[way] == EMPTY {
+                best = Some(way);
+                break;
+            }
+            if self.pending[way] == 0 && best.is_none_or(|b| self.used[way] < self.used[b]) {
+                best = Some(way);
+            }
+        }
+        let way = best?;
+        self.tags[way] = line;
+        self.valid[way] = 0;
+        self.pending[way] = 0;
+        Some(way)
+    }
+
+    fn add_waiter(&mut self, record: u16, next: u32) -> u32 {
+        if self.free_waiters == NO_WAITER {
+            self.waiters.push((record, next));
+            return self.waiters.len() as u32 - 1;
+        }
+        let index = self.free_waiters;
+        self.free_waiters = self.waiters[index as usize].1;
+        self.waiters[index as usize] = (record, next);
+        index
+    }
+
+    /// A load of `record` looks up `sector`. A miss leaves the SM in cycle `leaves`.
+    #[inline]
+    pub fn load(
+        &mut self,
+        port: &mut Port,
+        sector: u64,
+        record: u16,
+        now: u64,
+        leaves: u64,
+    ) -> Lookup {
+        let (line, part) = (sector / LINE_SECTORS, (sector % LINE_SECTORS) as usize);
+        let found = self.find(line);
+        if let Some(way) = found {
+            self.used[way] = now;
+            if self.valid[way] >> part & 1 == 1 {
+                self.load_hits += 1;
+                return Lookup::Hit;
+            }
+            if self.pending[way] >> part & 1 == 1 {
+                self.load_misses += 1;
+                let id = source::RequestId(self.request[way][part]);
+                if let Outstanding::Sector { waiters, .. } = *port.waiting(id) {
+                    let head = self.add_waiter(record, waiters);
+                    if let Outstanding::Sector { waiters, .. } = port.waiting(id) {
+                        *waiters = head;
+                    }
+                }
+                return Lookup::Waits;
+            }
+        }
+        if self.missing >= self.limit || !port.has_room(1) {
+            return Lookup::Full;
+        }
+        self.load_misses += 1;
+        self.missing += 1;
+        let head = self.add_waiter(record, NO_WAITER);
+        let way = found.or_else(|| self.victim(line));
+        let place = way.map_or(u32::MAX, |way| way as u32);
+        let waits = Outstanding::Sector { sector, line: place, waiters: head };
+        let id = port.send(leaves, RequestKind::Read, Sector(sector), waits);
+        if let Some(way) = way {
+            self.used[way] = now;
+            self.pending[way] |= 1 << part;
+            self.request[way][part] = id.0;
+        }
+        Lookup::Waits
+    }
+
+    /// The answer to a missing sector: makes it valid and calls `wake` for each waiting record.
+    #[inline]
+    pub fn fill(&mut self, sector: u64, place: u32, waiters: u32, mut wake: impl FnMut(u16)) {
+        self.missing -= 1;
+        let part = sector % LINE_SECTORS;
+        if place != u32::MAX {
+            let way = place as usize;
+            if self.tags[way] == sector / LINE_SECTORS && self.pending[way] >> part & 1 == 1 {
+                self.pending[way] &= !(1 << part);
+                self.valid[way] |= 1 << part;
+            }
+        }
+        let mut next = waiters;
+        while next != NO_WAITER {
+            let (record, after) = self.waiters[next as usize];
+            self.waiters[next as usize].1 = self.free_waiters;
+            self.free_waiters = next;
+            wake(record);
+            next = after;
+        }
+    }
+
+    /// A store of `bytes` bytes to `sector`: written through; a whole sector becomes valid, a part of
+    /// one is fetched when it is read (lazy fetch on read).
+    #[inline]
+    pub fn store(&mut self, sector: u64, bytes: u8, now: u64) {
+        let (line, part) = (sector / LINE_SECTORS, sector % LINE_SECTORS);
+        let found = self.find(line);
+        if found.is_some() {
+            self.store_hits += 1;
+        } else {
+            self.store_misses += 1;
+        }
+        if let Some(way) = found.or_else(|| self.victim(line)) {
+            self.used[way] = now;
+            if bytes as u64 == Sector::BYTES {
+                self.valid[way] |= 1 << part;
+            }
+        }
+    }
+
+    /// Drops `sector` (DESIGN.md V2). A fill on its way no longer makes it valid.
+    pub fn drop_sector(&mut self, sector: u64) {
+        if let Some(way) = self.find(sector / LINE_SECTORS) {
+            let part = sector % LINE_SECTORS;
+            self.valid[way] &= !(1 << part);
+            self.pending[way] &= !(1 << part);
+        }
+    }
+
+    /// Drops everything (CCTL.IVALL, acquiring fences).
+    pub fn invalidate(&mut self) {
+        self.tags.fill(EMPTY);
+        self.valid.fill(0);
+        self.pending.fill(0);
+    }
+}

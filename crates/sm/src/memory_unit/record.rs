@@ -1,0 +1,249 @@
+//! A memory instruction from issue to its release: one entry of the pending-request table.
+
+use source::{Access, Effect, LaneMask, MemoryKind, Operation, Space, Token};
+
+use super::coalesce::{Sectors, conflict_degree};
+use crate::event::RecordIndex;
+use crate::program::Row;
+
+/// No counter.
+pub const NO_COUNTER: u8 = 7;
+
+/// One memory instruction on its way.
+pub struct Record {
+    /// Row of the stage table.
+    pub kind: MemoryKind,
+    /// Warp slot in the SM.
+    pub slot: u8,
+    /// Sub-core.
+    pub sub_core: u8,
+    /// Pc in instructions.
+    pub pc: u32,
+    /// Counter that falls at write-back.
+    pub write_counter: u8,
+    /// Counter that falls when the sources have been read.
+    pub read_counter: u8,
+    /// Whether the sources count as read only at write-back (LDC with a register address).
+    pub read_with_write: bool,
+    /// Transfer cycles.
+    pub transfer: u8,
+    /// Banks that the result writes.
+    pub banks: u8,
+    /// What it does.
+    pub operation: Operation,
+    /// Space after resolution of generic addresses.
+    pub space: Space,
+    /// Goes past L1.
+    pub bypass: bool,
+    /// Deferred operation.
+    pub deferred: Option<Token>,
+    /// Place in the order that fences wait for; `u32::MAX` if fences need not wait for it.
+    pub order: u32,
+    /// LDGSTS: its group, counted per warp.
+    pub group: u32,
+    /// Shared accesses (cycles of shared memory); LDGSTS: of its store.
+    pub degree: u32,
+    /// Whether the address has a general register.
+    pub register_address: bool,
+    /// LDSM with two or four matrices.
+    pub matrices: bool,
+    /// Sectors (global), or constant lines.
+    pub sectors: Sectors,
+    /// Next sector to look up.
+    pub next_sector: u8,
+    /// Answers still to come.
+    pub waiting: u16,
+    /// Latest cycle in which a part of the data is at hand.
+    pub ready: u64,
+    /// Entry in the hazard table, `u16::MAX` if none.
+    pub hazard: u16,
+    next_free: RecordIndex,
+}
+
+const NONE: RecordIndex = RecordIndex::MAX;
+
+/// All records of an SM; places are reused.
+pub struct Records {
+    records: Vec<Record>,
+    free: RecordIndex,
+    in_use: u32,
+}
+
+impl Records {
+    /// No records.
+    pub fn new() -> Records {
+        Records { records: Vec::with_capacity(64), free: NONE, in_use: 0 }
+    }
+
+    /// Number of records in use.
+    pub fn in_use(&self) -> u32 {
+        self.in_use
+    }
+
+    /// A new record for the instruction of `row` that `effect` describes.
+    pub fn add(&mut self, row: &Row, pc: u32, slot: u8, effect: &Effect) -> RecordIndex {
+        let index = if self.free != NONE {
+            let index = self.free;
+            self.free = self.records[index as usize].next_free;
+            index
+        } else {
+            self.records.push(Record::blank());
+            self.records.len() as RecordIndex - 1
+        };
+        self.in_use += 1;
+        self.records[index as usize].fill(row, pc, slot, effect);
+        index
+    }
+
+    /// Frees a record.
+    pub fn remove(&mut self, index: RecordIndex) {
+        self.records[index as usize].next_free = self.free;
+        self.free = index;
+        self.in_use -= 1;
+    }
+}
+
+impl std::ops::Index<RecordIndex> for Records {
+    type Output = Record;
+    fn index(&self, index: RecordIndex) -> &Record {
+        &self.records[index as usize]
+    }
+}
+
+impl std::ops::IndexMut<RecordIndex> for Records {
+    fn index_mut(&mut self, index: RecordIndex) -> &mut Record {
+        &mut self.records[index as usize]
+    }
+}
+
+impl Record {
+    fn blank() -> Record {
+        Record {
+            kind: MemoryKind::Pass,
+            slot: 0,
+            sub_core: 0,
+            pc: 0,
+            write_counter: NO_COUNTER,
+            read_counter: NO_COUNTER,
+            read_with_write: false,
+            transfer: 1,
+            banks: 0,
+            operation: Operation::Load,
+            space: Space::Global,
+            bypass: false,
+            deferred: None,
+            order: u32::MAX,
+            group: 0,
+            degree: 1,
+            register_address: false,
+            matrices: false,
+            sectors: Sectors::new(),
+            next_sector: 0,
+            waiting: 0,
+            ready: 0,
+            hazard: u16::MAX,
+            next_free: NONE,
+        }
+    }
+
+    fn fill(&mut self, row: &Row, pc: u32, slot: u8, effect: &Effect) {
+        self.kind = row.memory_kind;
+        self.slot = slot;
+        self.sub_core = slot % 4;
+        self.pc = pc;
+        self.write_counter = row.write_counter;
+        self.read_counter = row.read_counter;
+        self.read_with_write =
+            row.memory_kind == MemoryKind::ConstantLoad && !row.uniform_address;
+        self.transfer = row.transfer;
+        self.banks = row.write_banks;
+        self.register_address = !row.uniform_address;
+        self.matrices = row.matrices;
+        self.order = u32::MAX;
+        self.group = 0;
+        self.degree = 1;
+        self.sectors.count = 0;
+        self.next_sector = 0;
+        self.waiting = 0;
+        self.ready = 0;
+        self.hazard = u16::MAX;
+        self.bypass = false;
+        self.deferred = None;
+        self.operation = Operation::Load;
+        self.space = Space::Global;
+        if effect.accesses && effect.access.lanes != 0 {
+            self.place(&effect.access);
+        }
+    }
+
+    /// Works out what the addresses mean for time.
+    fn place(&mut self, access: &Access) {
+        self.operation = access.operation;
+        self.space = access.space;
+        self.bypass = access.bypass;
+        self.deferred = access.deferred;
+        match access.space {
+            Space::Global | Space::Local | Space::Texture => {
+                self.sectors.coalesce(access);
+                if access.operation == Operation::CopyToShared {
+                    let shared = access.shared.map(u64::from);
+                    self.degree = conflict_degree(&shared, access.lanes, access.bytes);
+                }
+            }
+            Space::Shared => {
+                self.degree = match access.operation {
+                    Operation::Atomic | Operation::Reduction => {
+                        atomic_degree(&access.addresses, access.lanes)
+                    }
+                    _ => conflict_degree(&access.addresses, access.lanes, access.bytes),
+                };
+                // A generic access that turned out to be shared takes the shared path.
+                if !matches!(
+                    self.kind,
+                    MemoryKind::SharedLoad
+                        | MemoryKind::MatrixLoad
+                        | MemoryKind::SharedStore
+                        | MemoryKind::SharedAtomic
+                ) {
+                    self.kind = match access.operation {
+                        Operation::Load => MemoryKind::SharedLoad,
+                        Operation::Store => MemoryKind::SharedStore,
+                        _ => MemoryKind::SharedAtomic,
+                    };
+                }
+            }
+            Space::Constant => self.constant_lines(access),
+        }
+    }
+
+    /// Distinct constant addresses of an indexed LDC; the cache lines follow at the lookup.
+    fn constant_lines(&mut self, access: &Access) {
+        let mut lanes = access.lanes;
+        self.sectors.count = 0;
+        while lanes != 0 {
+            let lane = lanes.trailing_zeros() as usize;
+            lanes &= lanes - 1;
+            let address = access.addresses[lane];
+            let flat =
+                crate::constant_cache::constant_address((address >> 32) as u8, address as u32)
+                    as u64;
+            let count = self.sectors.count as usize;
+            if !self.sectors.sector[..count].contains(&flat) {
+                self.sectors.sector[count] = flat;
+                self.sectors.count += 1;
+            }
+        }
+    }
+}
+
+/// Shared atomics: lanes with the same word go one after the other, as do different words of a bank.
+fn atomic_degree(addresses: &[u64; 32], lanes: LaneMask) -> u32 {
+    let mut per_bank = [0u32; 32];
+    let mut left = lanes;
+    while left != 0 {
+        let lane = left.trailing_zeros() as usize;
+        left &= left - 1;
+        per_bank[(addresses[lane] / 4 % 32) as usize] += 1;
+    }
+    per_bank.into_iter().max().unwrap_or(1).max(1)
+}

@@ -1,0 +1,188 @@
+//! A sub-core's half of the memory unit: input latch, queue and address stages (MODEL.md §7.1 to 7.3).
+//!
+//! Control hands an instruction to the latch; from there it takes one of four places, which it keeps
+//! until the shared unit accepts it. The stages form a pipeline of one instruction each.
+
+use std::collections::VecDeque;
+
+use crate::event::RecordIndex;
+
+/// Number of address stages.
+pub const STAGES: usize = 6;
+/// Cycle that is not known yet.
+pub const UNKNOWN: u64 = u64::MAX;
+
+/// One instruction in the address stages.
+#[derive(Clone, Copy)]
+struct Staged {
+    record: RecordIndex,
+    lengths: [u8; STAGES],
+    /// Cycle in which it enters each stage; `[STAGES]`: it is ready for hand-over. UNKNOWN until it
+    /// follows from the instructions ahead.
+    enters: [u64; STAGES + 1],
+    /// Cycle in which it leaves each stage.
+    leaves: [u64; STAGES],
+    announced: bool,
+}
+
+/// Input latch, queue and address stages of one sub-core.
+pub struct Stages {
+    capacity: usize,
+    /// Instruction in the input latch and the first cycle in which it can take a place.
+    latch: Option<(RecordIndex, u64)>,
+    /// Instructions that wait for the first stage: (record, stage lengths, first cycle possible).
+    queue: VecDeque<(RecordIndex, [u8; STAGES], u64)>,
+    staged: VecDeque<Staged>,
+    /// When the instruction that left the stages last left each of them.
+    left: [u64; STAGES],
+}
+
+impl Stages {
+    /// Empty, with `capacity` places.
+    pub fn new(capacity: u32) -> Stages {
+        Stages {
+            capacity: capacity as usize,
+            latch: None,
+            queue: VecDeque::with_capacity(capacity as usize),
+            staged: VecDeque::with_capacity(capacity as usize),
+            left: [0; STAGES],
+        }
+    }
+
+    /// Whether Control can hand over an instruction.
+    #[inline]
+    pub fn latch_free(&self) -> bool {
+        self.latch.is_none()
+    }
+
+    /// Control hands over `record` in cycle `now`.
+    #[inline]
+    pub fn accept(&mut self, record: RecordIndex, now: u64) {
+        debug_assert!(self.latch.is_none());
+        self.latch = Some((record, now + 1));
+    }
+
+    /// The instruction in the latch that can take a place in cycle `now`.
+    #[inline]
+    pub fn latch_to_queue(&self, now: u64) -> Option<RecordIndex> {
+        let (record, from) = self.latch?;
+        (now >= from && self.queue.len() + self.staged.len() < self.capacity).then_some(record)
+    }
+
+    /// Moves the latched instruction to the queue.
+    #[inline]
+    pub fn enqueue(&mut self, lengths: [u8; STAGES], now: u64) {
+        if let Some((record, _)) = self.latch.take() {
+            self.queue.push_back((record, lengths, now + 1));
+        }
+    }
+
+    /// Whether the head of the queue could enter the first stage in cycle `now`.
+    #[inline]
+    pub fn head_ready(&self, now: u64) -> bool {
+        match self.queue.front() {
+            Some(&(_, lengths, from)) => {
+                let first = first_stage(&lengths);
+                let free = self.staged.back().map_or(&self.left, |last| &last.leaves);
+                now >= from && free[..=first].iter().all(|&leaves| leaves <= now)
+            }
+            None => false,
+        }
+    }
+
+    /// Whether anything may change without an event from outside.
+    #[inline]
+    pub fn busy(&self) -> bool {
+        let waiting = self.latch.is_some() && self.queue.len() + self.staged.len() < self.capacity;
+        let entering = match self.queue.front() {
+            Some((_, lengths, _)) => {
+                let first = first_stage(lengths);
+                let free = self.staged.back().map_or(&self.left, |last| &last.leaves);
+                free[..=first].iter().all(|&leaves| leaves != UNKNOWN)
+            }
+            None => false,
+        };
+        waiting || entering
+    }
+
+    /// The head enters the first stage in cycle `now`.
+    pub fn enter(&mut self, now: u64) {
+        if let Some((record, lengths, _)) = self.queue.pop_front() {
+            let mut staged = Staged {
+                record,
+                lengths,
+                enters: [UNKNOWN; STAGES + 1],
+                leaves: [UNKNOWN; STAGES],
+                announced: false,
+            };
+            staged.enters[first_stage(&lengths)] = now;
+            self.staged.push_back(staged);
+        }
+    }
+
+    /// Works out all stage times that follow from what is known. Calls `ready(record, cycle, oldest)`
+    /// once for each instruction whose hand-over cycle became known.
+    pub fn propagate(&mut self, mut ready: impl FnMut(RecordIndex, u64, bool)) {
+        let mut ahead = self.left;
+        for (index, staged) in self.staged.iter_mut().enumerate() {
+            let mut stage = first_stage(&staged.lengths);
+            loop {
+                let enters = staged.enters[stage];
+                if enters == UNKNOWN {
+                    break;
+                }
+                let done = enters + staged.lengths[stage] as u64;
+                let next =
+                    (stage + 1..STAGES).find(|&s| staged.lengths[s] > 0).unwrap_or(STAGES);
+                let free = ahead[stage + 1..next.min(STAGES - 1) + 1]
+                    .iter()
+                    .copied()
+                    .max()
+                    .unwrap_or(0);
+                if next == STAGES {
+                    staged.enters[STAGES] = done;
+                    break;
+                }
+                if free == UNKNOWN {
+                    break;
+                }
+                let moves = done.max(free);
+                staged.enters[next] = moves;
+                for left in &mut staged.leaves[stage..next] {
+                    *left = moves;
+                }
+                stage = next;
+            }
+            for left in &mut staged.leaves[..first_stage(&staged.lengths)] {
+                *left = 0;
+            }
+            if staged.enters[STAGES] != UNKNOWN && !staged.announced {
+                staged.announced = true;
+                ready(staged.record, staged.enters[STAGES], index == 0);
+            }
+            ahead = staged.leaves;
+        }
+    }
+
+    /// Cycle from which the oldest instruction is ready for hand-over; UNKNOWN if there is none.
+    pub fn oldest_ready(&self) -> u64 {
+        self.staged.front().map_or(UNKNOWN, |staged| staged.enters[STAGES])
+    }
+
+    /// The shared unit takes the oldest instruction in cycle `now`.
+    pub fn hand_over(&mut self, now: u64) -> Option<RecordIndex> {
+        let staged = self.staged.pop_front()?;
+        self.left = staged.leaves;
+        for left in &mut self.left {
+            if *left == UNKNOWN {
+                *left = now;
+            }
+        }
+        Some(staged.record)
+    }
+}
+
+#[inline]
+fn first_stage(lengths: &[u8; STAGES]) -> usize {
+    lengths.iter().position(|&length| length > 0).unwrap_or(STAGES - 1)
+}

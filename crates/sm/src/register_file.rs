@@ -1,0 +1,210 @@
+//! Ports of the banked register file (MODEL.md §5.1, §5.2, §5.5): two banks per sub-core, bank = low bit
+//! of the register number, one read and one write port each.
+//!
+//! Bookings are words of bits, bit i = cycle `base` + i, shifted as time passes.
+
+hardware::parameters! {
+    /// The register file of each sub-core.
+    pub struct RegisterFileParameters = "register_file" {
+        /// Read ports per bank; 1 or 2 as studied, or more than any instruction needs (ideal).
+        read_ports: u32, "ports", 1..=16;
+        /// Cycles of the read phase of an ordinary fixed-latency instruction.
+        read_window: u32, "cycles", 1..=8;
+        /// Whether the reuse cache is there.
+        reuse_cache: bool, "", false..=true;
+        /// Operand slots of the reuse cache per bank.
+        reuse_slots: u32, "slots", 0..=4;
+    }
+}
+
+/// Most read ports per bank that are told apart; more count as unlimited.
+const PORT_WORDS: usize = 2;
+
+/// Read-port bookings of both banks.
+pub struct ReadPorts {
+    ports: usize,
+    base: u64,
+    /// `busy[bank][k]`: cycles in which more than k ports of the bank are booked.
+    busy: [[u32; PORT_WORDS]; 2],
+}
+
+impl ReadPorts {
+    /// Nothing booked.
+    pub fn new(ports: u32) -> ReadPorts {
+        ReadPorts { ports: ports as usize, base: 0, busy: [[0; PORT_WORDS]; 2] }
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64) {
+        let passed = now - self.base;
+        if passed == 0 {
+            return;
+        }
+        self.base = now;
+        for bank in &mut self.busy {
+            for word in bank {
+                *word = if passed >= 32 { 0 } else { *word >> passed };
+            }
+        }
+    }
+
+    /// Books `needs[bank]` reads within the `window` cycles after `now`, earliest first; false (and
+    /// nothing booked) if they do not fit.
+    #[inline]
+    pub fn book(&mut self, now: u64, needs: [u8; 2], window: u32) -> bool {
+        if self.ports > PORT_WORDS {
+            return true;
+        }
+        self.advance(now);
+        let span = (1u32 << window) - 1;
+        for bank in 0..2 {
+            let mut free = 0;
+            for port in 0..self.ports {
+                free += (!(self.busy[bank][port] >> 1) & span).count_ones();
+            }
+            if free < needs[bank] as u32 {
+                return false;
+            }
+        }
+        for bank in 0..2 {
+            for _ in 0..needs[bank] {
+                self.take(bank, span);
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn take(&mut self, bank: usize, span: u32) {
+        // Earliest cycle with a free port: the highest word is set only where all ports are booked.
+        let full = self.busy[bank][self.ports - 1];
+        let place = (!(full >> 1) & span).trailing_zeros() + 1;
+        for port in 0..self.ports {
+            if self.busy[bank][port] >> place & 1 == 0 {
+                self.busy[bank][port] |= 1 << place;
+                return;
+            }
+        }
+    }
+
+    /// Books one read in each bank in the cycle after `now`, as memory instructions do.
+    #[inline]
+    pub fn book_both_next(&mut self, now: u64) -> bool {
+        self.book(now, [1, 1], 1)
+    }
+}
+
+/// Write-port bookings of both banks.
+pub struct WritePorts {
+    base: u64,
+    busy: [u64; 2],
+    /// Cycles in which the result queue is drained.
+    drained: u64,
+}
+
+impl WritePorts {
+    /// Nothing booked.
+    pub fn new() -> WritePorts {
+        WritePorts { base: 0, busy: [0; 2], drained: 0 }
+    }
+
+    #[inline]
+    fn advance(&mut self, now: u64) {
+        let passed = now - self.base;
+        if passed == 0 {
+            return;
+        }
+        self.base = now;
+        let shift = |word: u64| if passed >= 64 { 0 } else { word >> passed };
+        self.busy = [shift(self.busy[0]), shift(self.busy[1])];
+        self.drained = shift(self.drained);
+    }
+
+    /// A fixed-latency result enters the result queue for `cycle`: written in the first cycle from then
+    /// on in which the queue is not drained for another one. It never delays its consumers.
+    #[inline]
+    pub fn book_result(&mut self, now: u64, cycle: u64, banks: u8) {
+        self.advance(now);
+        let ahead = cycle - now;
+        if ahead >= 63 || banks == 0 {
+            return;
+        }
+        let offset = ahead + (!(self.drained >> ahead)).trailing_zeros() as u64;
+        if offset < 64 {
+            self.drained |= 1 << offset;
+            for bank in 0..2 {
+                if banks >> bank & 1 == 1 {
+                    self.busy[bank] |= 1 << offset;
+                }
+            }
+        }
+    }
+
+    /// A loaded register wants the ports of `banks` in `cycle`; returns the cycle in which it gets
+    /// them: the load waits for fixed-latency results.
+    #[inline]
+    pub fn book_load(&mut self, now: u64, cycle: u64, banks: u8) -> u64 {
+        self.advance(now);
+        let ahead = cycle - now;
+        if ahead >= 63 {
+            return cycle;
+        }
+        let mut busy = 0;
+        for bank in 0..2 {
+            if banks >> bank & 1 == 1 {
+                busy |= self.busy[bank];
+            }
+        }
+        let offset = ahead + (!(busy >> ahead)).trailing_zeros() as u64;
+        if offset < 64 {
+            for bank in 0..2 {
+                if banks >> bank & 1 == 1 {
+                    self.busy[bank] |= 1 << offset;
+                }
+            }
+        }
+        now + offset
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// MODEL.md §3.3: bank 0 is used in cycles 6, 7, 8 by the first FFMA; the second needs 1, 2 or 3.
+    #[test]
+    fn listing_a_waits_zero_one_two_cycles() {
+        for (needs, expected) in [(1, 6), (2, 7), (3, 8)] {
+            let mut ports = ReadPorts::new(1);
+            assert!(ports.book(5, [3, 0], 3));
+            let mut now = 6;
+            while !ports.book(now, [needs, 3 - needs], 3) {
+                now += 1;
+            }
+            assert_eq!(now, expected);
+        }
+    }
+
+    #[test]
+    fn two_ports_never_wait() {
+        let mut ports = ReadPorts::new(2);
+        assert!(ports.book(5, [3, 0], 3));
+        assert!(ports.book(6, [3, 0], 3));
+    }
+
+    #[test]
+    fn a_load_waits_for_a_result_in_its_bank() {
+        let mut ports = WritePorts::new();
+        ports.book_result(0, 10, 0b01);
+        assert_eq!(ports.book_load(4, 10, 0b10), 10);
+        assert_eq!(ports.book_load(4, 10, 0b01), 11);
+    }
+
+    #[test]
+    fn two_results_in_one_cycle_drain_one_after_the_other() {
+        let mut ports = WritePorts::new();
+        ports.book_result(0, 10, 0b01);
+        ports.book_result(0, 10, 0b01);
+        assert_eq!(ports.book_load(0, 10, 0b01), 12);
+    }
+}

@@ -1,0 +1,90 @@
+//! What one SM counted.
+
+use crate::stall_reason::{REASONS, StallReason};
+
+/// Counters of one SM.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SmStatistics {
+    /// Warp instructions issued.
+    pub warp_instructions: u64,
+    /// Lanes in which they took effect.
+    pub thread_instructions: u64,
+    /// Issue slots by reason, summed over the sub-cores.
+    pub slots: [u64; REASONS],
+    /// CTAs that ran to their end.
+    pub ctas: u64,
+    /// Cycles in which at least one warp was resident.
+    pub active_cycles: u64,
+    /// Resident warps summed over the active cycles.
+    pub resident_warp_cycles: u64,
+    /// L1 data cache: sector lookups of loads that hit.
+    pub l1_load_hits: u64,
+    /// L1 data cache: sector lookups of loads that missed.
+    pub l1_load_misses: u64,
+    /// L1 data cache: sector lookups of stores with their line present.
+    pub l1_store_hits: u64,
+    /// L1 data cache: other sector lookups of stores.
+    pub l1_store_misses: u64,
+    /// Global and local memory instructions handed over.
+    pub global_instructions: u64,
+    /// Sectors that they touched.
+    pub global_sectors: u64,
+    /// Shared-memory instructions handed over.
+    pub shared_instructions: u64,
+    /// Cycles that shared memory spent on them beyond one each.
+    pub shared_conflicts: u64,
+    /// L0 instruction cache accesses that hit.
+    pub l0_instruction_hits: u64,
+    /// L0 instruction cache accesses that missed.
+    pub l0_instruction_misses: u64,
+    /// L1 instruction cache lookups that hit.
+    pub l1_instruction_hits: u64,
+    /// L1 instruction cache lookups that missed.
+    pub l1_instruction_misses: u64,
+    /// Constant operand lookups that hit.
+    pub constant_hits: u64,
+    /// Constant operand lookups that missed.
+    pub constant_misses: u64,
+    /// Source operands taken from the reuse cache.
+    pub reuse_hits: u64,
+    /// Cycles that instructions waited in Allocate for read ports.
+    pub register_port_stalls: u64,
+    /// Packets sent to L2.
+    pub packets: u64,
+}
+
+impl SmStatistics {
+    /// Slots charged to `reason`.
+    pub fn slots(&self, reason: StallReason) -> u64 {
+        self.slots[reason as usize]
+    }
+
+    /// Adds another SM's counters.
+    pub fn add(&mut self, other: &SmStatistics) {
+        self.warp_instructions += other.warp_instructions;
+        self.thread_instructions += other.thread_instructions;
+        for (sum, slots) in self.slots.iter_mut().zip(other.slots) {
+            *sum += slots;
+        }
+        self.ctas += other.ctas;
+        self.active_cycles += other.active_cycles;
+        self.resident_warp_cycles += other.resident_warp_cycles;
+        self.l1_load_hits += other.l1_load_hits;
+        self.l1_load_misses += other.l1_load_misses;
+        self.l1_store_hits += other.l1_store_hits;
+        self.l1_store_misses += other.l1_store_misses;
+        self.global_instructions += other.global_instructions;
+        self.global_sectors += other.global_sectors;
+        self.shared_instructions += other.shared_instructions;
+        self.shared_conflicts += other.shared_conflicts;
+        self.l0_instruction_hits += other.l0_instruction_hits;
+        self.l0_instruction_misses += other.l0_instruction_misses;
+        self.l1_instruction_hits += other.l1_instruction_hits;
+        self.l1_instruction_misses += other.l1_instruction_misses;
+        self.constant_hits += other.constant_hits;
+        self.constant_misses += other.constant_misses;
+        self.reuse_hits += other.reuse_hits;
+        self.register_port_stalls += other.register_port_stalls;
+        self.packets += other.packets;
+    }
+}

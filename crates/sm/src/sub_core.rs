@@ -1,0 +1,294 @@
+//! A sub-core: one line per stage, the oldest stage first (MODEL.md §3). What a stage does stands in the
+//! file of its name.
+
+use crate::constant_cache::ConstantCache;
+use crate::event::RecordIndex;
+use crate::front_end::fetch::Fetch;
+use crate::front_end::level0::Level0;
+use crate::parameters::SmParameters;
+use crate::register_file::{ReadPorts, WritePorts};
+use crate::reuse_cache::ReuseCache;
+use crate::ring::MaskRing;
+use crate::sm::Sm;
+use crate::stall_reason::{REASONS, StallReason};
+use crate::units::{UnitIndex, Units};
+use source::{Fault, Source};
+
+/// Warps of a sub-core at most.
+pub const SLOTS: usize = 16;
+/// No warp.
+pub const NO_SLOT: usize = 15;
+
+/// An instruction in the Control or Allocate latch.
+#[derive(Clone, Copy, Debug)]
+pub struct Latched {
+    /// Its pc.
+    pub pc: u32,
+    /// Local slot of its warp.
+    pub slot: u8,
+    /// Unit that took it.
+    pub unit: UnitIndex,
+    /// Its record, if it goes to the memory unit.
+    pub record: RecordIndex,
+    /// Its entry in the hazard table.
+    pub hazard: u16,
+    /// First cycle in which it is in this stage.
+    pub since: u64,
+}
+
+/// Counters that an instruction raises, seen by issue two cycles after its own issue.
+#[derive(Clone, Copy, Debug)]
+pub struct Increment {
+    /// Local slot.
+    pub slot: u8,
+    /// Write counter, 7 if none.
+    pub write: u8,
+    /// Read counter, 7 if none.
+    pub read: u8,
+    /// Producer goes off the SM.
+    pub long: bool,
+    /// Cycle in which issue sees it.
+    pub cycle: u64,
+}
+
+/// State of one sub-core. Warps are named by local slot (warp slot divided by four); sets of warps are
+/// masks over the slots.
+pub struct SubCore {
+    /// Instruction buffers and fetch.
+    pub fetch: Fetch,
+    /// L0 instruction cache.
+    pub level0: Level0,
+    /// L0 constant cache for operands.
+    pub constants: ConstantCache,
+    /// Warps that have not ended.
+    pub present: u16,
+    /// Warps whose stall count runs.
+    pub stalled: u16,
+    /// When stall counts run out.
+    pub stall_ends: MaskRing,
+    /// Warps whose next instruction waits for a dependence counter.
+    pub dependent: u16,
+    /// Warps held by a barrier, fence, sleep or DEPBAR.
+    pub held: u16,
+    /// Why they are held.
+    pub held_by: [StallReason; SLOTS],
+    /// Warps that wait for a constant line, and which.
+    pub constant_wait: u16,
+    /// The line each of them waits for.
+    pub constant_line: [u32; SLOTS],
+    /// Next pc of each warp.
+    pub pc: [u32; SLOTS],
+    /// Wait mask of each warp's next instruction.
+    pub wait: [u8; SLOTS],
+    /// Dependence counters.
+    pub counters: [[u8; 6]; SLOTS],
+    /// Counters that are not zero, bit k = counter k.
+    pub nonzero: [u8; SLOTS],
+    /// Counters raised by something that goes off the SM.
+    pub long: [u8; SLOTS],
+    /// Warps younger than each warp.
+    pub younger: [u16; SLOTS],
+    /// The warp that issued last.
+    pub greedy: usize,
+    /// Cycles left in which the greedy warp's constant miss keeps others back.
+    pub constant_hold: u32,
+    /// Counters about to rise.
+    pub increments: [Option<Increment>; 4],
+    /// Control stage.
+    pub control: Option<Latched>,
+    /// Allocate stage.
+    pub allocate: Option<Latched>,
+    /// First cycle in which the issue port is open.
+    pub port_opens: u64,
+    /// Execution units.
+    pub units: Units,
+    /// Read ports.
+    pub read_ports: ReadPorts,
+    /// Write ports.
+    pub write_ports: WritePorts,
+    /// Reuse cache.
+    pub reuse_cache: ReuseCache,
+    /// FP64 instructions in the queue, and when the transfer stage is free.
+    pub float64_queued: u32,
+    /// First cycle in which the transfer of the next FP64 instruction can begin.
+    pub float64_transfer_free: u64,
+    /// Next cycle in which the sub-core has something to do by itself.
+    pub next_step: u64,
+    /// First cycle not charged yet.
+    pub charged_until: u64,
+    /// What the cycles since then are charged to.
+    pub charge_to: StallReason,
+    /// Slots by reason.
+    pub slots: [u64; REASONS],
+    /// Cycles that instructions waited in Allocate.
+    pub port_stalls: u64,
+}
+
+impl SubCore {
+    /// An empty sub-core for a program of `instructions` instructions.
+    pub fn new(parameters: &SmParameters, instructions: u32) -> SubCore {
+        let level0 = &parameters.l0_instruction_cache;
+        let constants = &parameters.constant_operand_cache;
+        let register_file = &parameters.register_file;
+        let reuse_slots = if register_file.reuse_cache { register_file.reuse_slots } else { 0 };
+        SubCore {
+            fetch: Fetch::new(&parameters.fetch, level0.perfect, instructions),
+            level0: Level0::new(level0, &parameters.stream_buffer, instructions),
+            constants: ConstantCache::new(
+                constants.sets,
+                constants.ways,
+                constants.line_bytes,
+                constants.perfect,
+            ),
+            present: 0,
+            stalled: 0,
+            stall_ends: MaskRing::new(),
+            dependent: 0,
+            held: 0,
+            held_by: [StallReason::Idle; SLOTS],
+            constant_wait: 0,
+            constant_line: [0; SLOTS],
+            pc: [0; SLOTS],
+            wait: [0; SLOTS],
+            counters: [[0; 6]; SLOTS],
+            nonzero: [0; SLOTS],
+            long: [0; SLOTS],
+            younger: [0; SLOTS],
+            greedy: NO_SLOT,
+            constant_hold: parameters.issue.constant_hold,
+            increments: [None; 4],
+            control: None,
+            allocate: None,
+            port_opens: 0,
+            units: Units::new(),
+            read_ports: ReadPorts::new(register_file.read_ports),
+            write_ports: WritePorts::new(),
+            reuse_cache: ReuseCache::new(reuse_slots),
+            float64_queued: 0,
+            float64_transfer_free: 0,
+            next_step: u64::MAX,
+            charged_until: 0,
+            charge_to: StallReason::Idle,
+            slots: [0; REASONS],
+            port_stalls: 0,
+        }
+    }
+
+    /// Warps whose next instruction could be issued as far as the warp itself is concerned.
+    #[inline]
+    pub fn ready(&self) -> u16 {
+        self.present
+            & self.fetch.valid_heads
+            & !(self.stalled | self.dependent | self.held | self.constant_wait)
+    }
+
+    /// Charges the cycles up to `now` (exclusive) to the present reason.
+    #[inline]
+    pub fn charge(&mut self, now: u64) {
+        self.slots[self.charge_to as usize] += now - self.charged_until;
+        self.charged_until = now;
+    }
+
+    /// Whether the wait mask of the warp's next instruction is satisfied has to be looked at again.
+    #[inline]
+    pub fn look_at_counters(&mut self, slot: usize) {
+        if self.wait[slot] & self.nonzero[slot] != 0 {
+            self.dependent |= 1 << slot;
+        } else {
+            self.dependent &= !(1 << slot);
+        }
+    }
+
+    /// Counters that rise in cycle `now`.
+    #[inline]
+    fn raise_counters(&mut self, now: u64) {
+        let place = (now % 4) as usize;
+        let Some(increment) = self.increments[place] else { return };
+        if increment.cycle > now {
+            return;
+        }
+        self.increments[place] = None;
+        let slot = increment.slot as usize;
+        for counter in [increment.write, increment.read] {
+            if counter < 6 {
+                self.counters[slot][counter as usize] += 1;
+                self.nonzero[slot] |= 1 << counter;
+                if increment.long {
+                    self.long[slot] |= 1 << counter;
+                } else if self.counters[slot][counter as usize] == 1 {
+                    self.long[slot] &= !(1 << counter);
+                }
+            }
+        }
+        self.look_at_counters(slot);
+    }
+
+    /// Whether the sub-core has something to do in the next cycle.
+    #[inline]
+    fn busy(&self) -> bool {
+        self.control.is_some()
+            || self.allocate.is_some()
+            || self.ready() != 0
+            || self.fetch.wants()
+            || self.increments.iter().any(Option::is_some)
+    }
+}
+
+impl Sm {
+    /// One cycle of a sub-core.
+    #[inline]
+    pub(crate) fn step<S: Source>(
+        &mut self,
+        sub_core: usize,
+        source: &mut S,
+        shared: &S::Shared,
+    ) -> Result<(), (u8, Fault)> {
+        let now = self.now;
+        let sub = &mut self.sub_cores[sub_core];
+        sub.charge(now);
+        sub.stalled &= !sub.stall_ends.take(now);
+        sub.fetch.tick(now);
+        sub.raise_counters(now);
+
+        self.allocate(sub_core);
+        self.enter_memory_stages(sub_core);
+        self.control(sub_core);
+        let reason = self.issue(sub_core, source, shared)?;
+        self.fetch(sub_core);
+
+        let stages_busy = self.unit.stages[sub_core].busy();
+        let sub = &mut self.sub_cores[sub_core];
+        sub.slots[reason as usize] += 1;
+        sub.charged_until = now + 1;
+        sub.next_step = if stages_busy || sub.busy() {
+            now + 1
+        } else {
+            sub.stall_ends.next(now).min(sub.fetch.next_valid(now))
+        };
+        if sub.next_step > now + 1 {
+            let reason = self.waiting_reason(sub_core);
+            self.sub_cores[sub_core].charge_to = reason;
+        }
+        Ok(())
+    }
+
+    /// One fetch.
+    #[inline]
+    fn fetch(&mut self, sub_core: usize) {
+        let now = self.now;
+        let sub = &mut self.sub_cores[sub_core];
+        if sub.fetch.wants() {
+            sub.fetch.fetch(&mut sub.level0, sub.greedy, &sub.younger, now);
+            if sub.level0.wants_link() {
+                self.level1.arm(&mut self.wheel, now);
+            }
+        }
+    }
+
+    /// Makes a sub-core step in this cycle.
+    #[inline]
+    pub(crate) fn wake(&mut self, sub_core: usize) {
+        let sub = &mut self.sub_cores[sub_core];
+        sub.next_step = sub.next_step.min(self.now);
+    }
+}
