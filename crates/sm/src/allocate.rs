@@ -31,23 +31,33 @@ impl Sm {
                 return;
             }
             if cached {
-                sub.reuse_cache.leave_allocate(latched.slot, self.program.operands(row.operands));
+                sub.reuse_cache
+                    .leave_allocate(latched.slot, self.program.operands(row.operands));
             }
         }
         sub.allocate = None;
-        let result = now + 1 + self.parameters.register_file.read_window as u64 + row.latency as u64;
+        let result =
+            now + 1 + self.parameters.register_file.read_window as u64 + row.latency as u64;
         if row.write_banks != 0 {
             sub.write_ports.book_result(now, result, row.write_banks);
         }
         let slot = latched.slot * 4 + sub_core as u8;
         if row.read_counter != 7 {
             let read = now + 1 + row.read_window as u64;
-            let event = Event::SourcesRead { slot, counter: row.read_counter, hazard: u16::MAX };
+            let event = Event::SourcesRead {
+                slot,
+                counter: row.read_counter,
+                hazard: u16::MAX,
+            };
             self.wheel.schedule(read, event);
         }
         if row.write_counter != 7 && !row.commits_copies() {
-            let event =
-                Event::ResultWritten { slot, counter: row.write_counter, hazard: u16::MAX, variable: false };
+            let event = Event::ResultWritten {
+                slot,
+                counter: row.write_counter,
+                hazard: u16::MAX,
+                variable: false,
+            };
             self.wheel.schedule(result + 1, event);
         }
     }

@@ -38,7 +38,8 @@ impl Sm {
         } else {
             let generation = self.warps[slot as usize].barrier_generation;
             let cycle = now + self.parameters.barrier.hold;
-            self.wheel.schedule(cycle, Event::BarrierHolds { slot, generation });
+            self.wheel
+                .schedule(cycle, Event::BarrierHolds { slot, generation });
         }
     }
 
@@ -53,7 +54,11 @@ impl Sm {
                 missing |= 1 << slot;
             }
         }
-        let wait = Wait { warps: released, missing, active: true };
+        let wait = Wait {
+            warps: released,
+            missing,
+            active: true,
+        };
         let place = match self.barrier_waits.iter().position(|wait| !wait.active) {
             Some(place) => {
                 self.barrier_waits[place] = wait;
@@ -71,7 +76,13 @@ impl Sm {
 
     fn release_later(&mut self, place: usize) {
         let cycle = self.now + self.parameters.barrier.release;
-        self.wheel.schedule(cycle, Event::BarrierReleases { cta: 0, wait: place as u8 });
+        self.wheel.schedule(
+            cycle,
+            Event::BarrierReleases {
+                cta: 0,
+                wait: place as u8,
+            },
+        );
     }
 
     /// The last memory instruction before a barrier has been handed over.

@@ -11,7 +11,9 @@ impl Sm {
     pub(crate) fn control(&mut self, sub_core: usize) {
         let now = self.now;
         let sub = &mut self.sub_cores[sub_core];
-        let Some(mut latched) = sub.control else { return };
+        let Some(mut latched) = sub.control else {
+            return;
+        };
         if latched.since > now {
             return;
         }
@@ -43,9 +45,18 @@ impl Sm {
                 let written = sub.write_ports.book_load(now, result, banks);
                 let slot = latched.slot * 4 + sub_core as u8;
                 let hazard = latched.hazard;
-                let read = Event::SourcesRead { slot, counter: row.read_counter, hazard };
+                let read = Event::SourcesRead {
+                    slot,
+                    counter: row.read_counter,
+                    hazard,
+                };
                 self.wheel.schedule(now + interval + 1, read);
-                let write = Event::ResultWritten { slot, counter: row.write_counter, hazard, variable: true };
+                let write = Event::ResultWritten {
+                    slot,
+                    counter: row.write_counter,
+                    hazard,
+                    variable: true,
+                };
                 self.wheel.schedule(written + 1, write);
             }
             Path::SharedFloat64 => {
@@ -59,7 +70,9 @@ impl Sm {
                 let ready = start + transfer;
                 sub.float64_transfer_free = ready;
                 self.float64_waiting[sub_core].push_back(latched);
-                let event = Event::Float64HandOver { sub_core: sub_core as u8 };
+                let event = Event::Float64HandOver {
+                    sub_core: sub_core as u8,
+                };
                 self.wheel.schedule(ready, event);
             }
         }
@@ -69,7 +82,9 @@ impl Sm {
     /// The oldest FP64 instruction of `sub_core` reaches the unit that the SM shares.
     pub(crate) fn float64_hand_over(&mut self, sub_core: usize) {
         let now = self.now;
-        let Some(latched) = self.float64_waiting[sub_core].pop_front() else { return };
+        let Some(latched) = self.float64_waiting[sub_core].pop_front() else {
+            return;
+        };
         let row = &self.program.rows[latched.pc as usize];
         let parameters = &self.parameters.shared_float64;
         let handed = now.max(self.float64_link_free);
@@ -81,12 +96,23 @@ impl Sm {
         let back = parameters.write_register * row.registers_written as u64;
         let sub = &mut self.sub_cores[sub_core];
         sub.float64_queued -= 1;
-        let written = sub.write_ports.book_load(now, latch + back.max(1) - 1, row.write_banks);
+        let written = sub
+            .write_ports
+            .book_load(now, latch + back.max(1) - 1, row.write_banks);
         let slot = latched.slot * 4 + sub_core as u8;
         let hazard = latched.hazard;
-        let read = Event::SourcesRead { slot, counter: row.read_counter, hazard };
+        let read = Event::SourcesRead {
+            slot,
+            counter: row.read_counter,
+            hazard,
+        };
         self.wheel.schedule(now + 1, read);
-        let write = Event::ResultWritten { slot, counter: row.write_counter, hazard, variable: true };
+        let write = Event::ResultWritten {
+            slot,
+            counter: row.write_counter,
+            hazard,
+            variable: true,
+        };
         self.wheel.schedule(written + 1, write);
         self.wake(sub_core);
     }

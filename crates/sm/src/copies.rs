@@ -21,7 +21,11 @@ pub struct CopyGroups {
 impl CopyGroups {
     /// A copy is issued; returns its group.
     pub fn start(&mut self) -> u32 {
-        if self.groups.back().is_none_or(|group| group.counter.is_some()) {
+        if self
+            .groups
+            .back()
+            .is_none_or(|group| group.counter.is_some())
+        {
             self.groups.push_back(Group::default());
         }
         if let Some(group) = self.groups.back_mut() {
@@ -33,7 +37,11 @@ impl CopyGroups {
     /// LDGDEPBAR: closes the open group. True if nothing is under way, so that the counter has nothing
     /// to wait for.
     pub fn commit(&mut self, counter: u8) -> bool {
-        if self.groups.back().is_none_or(|group| group.counter.is_some()) {
+        if self
+            .groups
+            .back()
+            .is_none_or(|group| group.counter.is_some())
+        {
             if self.groups.is_empty() {
                 return true;
             }
@@ -52,10 +60,16 @@ impl CopyGroups {
 
     /// A copy of `group` is complete: calls `falls` for each counter that falls.
     pub fn done(&mut self, group: u32, mut falls: impl FnMut(u8)) {
-        if let Some(entry) = self.groups.get_mut((group.wrapping_sub(self.base)) as usize) {
+        if let Some(entry) = self
+            .groups
+            .get_mut((group.wrapping_sub(self.base)) as usize)
+        {
             entry.under_way -= 1;
         }
-        while let Some(Group { under_way: 0, counter: Some(counter) }) = self.groups.front().copied()
+        while let Some(Group {
+            under_way: 0,
+            counter: Some(counter),
+        }) = self.groups.front().copied()
         {
             falls(counter);
             self.groups.pop_front();

@@ -9,7 +9,12 @@ pub enum Event {
     /// A dependence counter of a warp falls by one; visible to issue in this cycle.
     CounterFalls { slot: u8, counter: u8 },
     /// A DEPBAR.LE of this warp takes hold.
-    DepbarHolds { slot: u8, counter: u8, at_most: u8, others: u8 },
+    DepbarHolds {
+        slot: u8,
+        counter: u8,
+        at_most: u8,
+        others: u8,
+    },
     /// The warp's CTA barrier takes hold, unless it has been released by now.
     BarrierHolds { slot: u8, generation: u8 },
     /// The CTA barrier lets these warps go.
@@ -19,7 +24,12 @@ pub enum Event {
     /// A variable-latency instruction outside the memory unit has read its sources.
     SourcesRead { slot: u8, counter: u8, hazard: u16 },
     /// A variable-latency result outside the memory unit is written.
-    ResultWritten { slot: u8, counter: u8, hazard: u16, variable: bool },
+    ResultWritten {
+        slot: u8,
+        counter: u8,
+        hazard: u16,
+        variable: bool,
+    },
     /// The oldest instruction of this sub-core's address stages asks for the shared unit.
     HandOver { sub_core: u8 },
     /// The shared unit can take the next instruction.
@@ -39,9 +49,17 @@ pub enum Event {
     /// The L0-L1 link can take a request.
     LinkRequest,
     /// A request arrives at the shared instruction and constant cache.
-    LinkArrives { line: u32, sub_core: u8, purpose: u8 },
+    LinkArrives {
+        line: u32,
+        sub_core: u8,
+        purpose: u8,
+    },
     /// A line arrives at a sub-core (or the memory unit).
-    LinkReply { line: u32, sub_core: u8, purpose: u8 },
+    LinkReply {
+        line: u32,
+        sub_core: u8,
+        purpose: u8,
+    },
     /// The oldest FP64 instruction of this sub-core is ready for the shared FP64 unit.
     Float64HandOver { sub_core: u8 },
 }

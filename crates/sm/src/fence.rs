@@ -96,7 +96,8 @@ impl Sm {
         if done {
             self.warps[slot as usize].fence = None;
             self.fenced &= !(1 << slot);
-            self.wheel.schedule(self.now + cost.max(1), Event::WarpWakes { slot });
+            self.wheel
+                .schedule(self.now + cost.max(1), Event::WarpWakes { slot });
         }
     }
 

@@ -177,10 +177,23 @@ impl Hazards {
         }
         for mark in program.marks(row.writes) {
             for place in mark.first..mark.first + mark.count as u16 {
-                self.check_write(program, mark, place as usize, pc, slot, lanes, now, variable);
+                self.check_write(
+                    program,
+                    mark,
+                    place as usize,
+                    pc,
+                    slot,
+                    lanes,
+                    now,
+                    variable,
+                );
             }
         }
-        if variable { self.add_variable(program, row, pc, slot, lanes, now) } else { NO_HAZARD }
+        if variable {
+            self.add_variable(program, row, pc, slot, lanes, now)
+        } else {
+            NO_HAZARD
+        }
     }
 
     #[inline]
@@ -209,7 +222,16 @@ impl Hazards {
         let found = now - (written >> 8);
         if found < needed && table.lanes[place] & lanes != 0 {
             let first = table.pc[place];
-            self.report(HazardKind::ReadAfterWrite, first, pc, place, found, needed, slot, now);
+            self.report(
+                HazardKind::ReadAfterWrite,
+                first,
+                pc,
+                place,
+                found,
+                needed,
+                slot,
+                now,
+            );
         }
     }
 
@@ -231,7 +253,9 @@ impl Hazards {
             if !entry.writes_pending || entry.lanes & lanes == 0 {
                 continue;
             }
-            let Some(written) = covering(program.marks(entry.writes), place) else { continue };
+            let Some(written) = covering(program.marks(entry.writes), place) else {
+                continue;
+            };
             if entry.settles == u64::MAX {
                 let suspect = &mut self.entries[index as usize].suspect;
                 if suspect.is_none() {
@@ -383,7 +407,9 @@ impl Hazards {
             if !entry.writes_pending || entry.lanes & lanes == 0 || entry.pc == pc {
                 continue;
             }
-            let Some(written) = covering(program.marks(entry.writes), place) else { continue };
+            let Some(written) = covering(program.marks(entry.writes), place) else {
+                continue;
+            };
             let found = now - entry.issued;
             let needed = if entry.settles == u64::MAX {
                 0
@@ -536,17 +562,29 @@ impl Hazards {
             if now > cycle + SAMPLE_DELAY {
                 let kind = HazardKind::ReadAfterWrite;
                 let found = cycle - entry.issued;
-                self.report(kind, entry.pc, pc, place as usize, found, 0, entry.slot, cycle);
+                self.report(
+                    kind,
+                    entry.pc,
+                    pc,
+                    place as usize,
+                    found,
+                    0,
+                    entry.slot,
+                    cycle,
+                );
             }
         }
         for mark in program.marks(entry.writes) {
             for place in mark.first as usize..mark.first as usize + mark.count as usize {
-                let others = self.warps[entry.slot as usize].under_way.iter().any(|&other| {
-                    let other = &self.entries[other as usize];
-                    other.writes_pending
-                        && other.settles > now
-                        && covering(program.marks(other.writes), place).is_some()
-                });
+                let others = self.warps[entry.slot as usize]
+                    .under_way
+                    .iter()
+                    .any(|&other| {
+                        let other = &self.entries[other as usize];
+                        other.writes_pending
+                            && other.settles > now
+                            && covering(program.marks(other.writes), place).is_some()
+                    });
                 let table = &mut self.warps[entry.slot as usize];
                 if !others && table.written[place] & 0xff == LISTED {
                     table.written[place] = SETTLED;
@@ -617,5 +655,7 @@ impl Hazards {
 /// The use that covers `place`.
 #[inline]
 fn covering(marks: &[Mark], place: usize) -> Option<&Mark> {
-    marks.iter().find(|mark| place.wrapping_sub(mark.first as usize) < mark.count as usize)
+    marks
+        .iter()
+        .find(|mark| place.wrapping_sub(mark.first as usize) < mark.count as usize)
 }

@@ -18,7 +18,11 @@ pub enum Outstanding {
     /// A sector of a line of the L1 instruction and constant cache.
     Line { miss: u16 },
     /// A sector of the L1 data cache; records wait for it in a list that starts at `waiters`.
-    Sector { sector: u64, line: u32, waiters: u32 },
+    Sector {
+        sector: u64,
+        line: u32,
+        waiters: u32,
+    },
     /// A packet of one record that passes L1 by.
     Bypass { record: u16 },
     /// A write; the record's warp waits for its acknowledgement before it can leave.

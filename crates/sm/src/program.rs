@@ -167,14 +167,18 @@ impl Distances {
                 }
             }
         }
-        Distances { classes, cycles, largest }
+        Distances {
+            classes,
+            cycles,
+            largest,
+        }
     }
 
     /// Issue cycles that must lie between `producer` and `consumer`.
     #[inline]
     pub fn get(&self, kind: u8, producer: u8, consumer: u8) -> u64 {
-        let index = (kind as usize * self.classes + producer as usize) * self.classes
-            + consumer as usize;
+        let index =
+            (kind as usize * self.classes + producer as usize) * self.classes + consumer as usize;
         self.cycles[index] as u64
     }
 
@@ -252,19 +256,32 @@ impl Program {
         let bank_needs = crate::reuse_cache::ReuseCache::new(0).needs(0, own);
         let reuses = own.iter().any(|operand| operand.reuse);
         let register_sources = own.len() as u64;
-        let general =
-            || description.footprint.writes.iter().filter(|u| u.file == File::General);
+        let general = || {
+            description
+                .footprint
+                .writes
+                .iter()
+                .filter(|u| u.file == File::General)
+        };
         let registers_written = general().map(|u| u.count).sum::<u8>();
         let mut write_banks = 0;
         for write in general() {
-            write_banks |= if write.count > 1 { 3 } else { 1 << (write.first & 1) };
+            write_banks |= if write.count > 1 {
+                3
+            } else {
+                1 << (write.first & 1)
+            };
         }
         let reads = self.marks_of(&description.footprint.reads, registers, read_kind);
         let writes = self.marks_of(&description.footprint.writes, registers, overwrite_kind);
         let kind = shape.map_or(MemoryKind::Pass, |shape| shape.kind);
         let uniform = shape.is_none_or(|shape| shape.uniform_address);
-        let (transfer, stages, sources_read) =
-            memory_timing(&parameters.memory_unit, kind, uniform, shape.map_or(4, |s| s.bytes));
+        let (transfer, stages, sources_read) = memory_timing(
+            &parameters.memory_unit,
+            kind,
+            uniform,
+            shape.map_or(4, |s| s.bytes),
+        );
         let issue = &parameters.issue;
         let distance = match (control.stall, control.yields) {
             (0, true) => issue.stall_zero_yield as u8,
@@ -291,7 +308,9 @@ impl Program {
             read_counter: control.read_counter.unwrap_or(7),
             path,
             unit: timing.unit as u8,
-            first_unit: timing.alternative.map_or(timing.unit as u8, |unit| unit as u8),
+            first_unit: timing
+                .alternative
+                .map_or(timing.unit as u8, |unit| unit as u8),
             interval,
             latency: timing.latency,
             read_window: timing.read_cycles.max(1),
@@ -412,7 +431,11 @@ fn tensor_rate(gpu: &Gpu, name: &str) -> Result<f64, SmError> {
         hardware::Value::Float(rate) => *rate,
         _ => 0.0,
     };
-    if rate > 0.0 { Ok(rate) } else { Err(SmError::NoTensorUnit { key }) }
+    if rate > 0.0 {
+        Ok(rate)
+    } else {
+        Err(SmError::NoTensorUnit { key })
+    }
 }
 
 /// Transfer cycles, address stages and release of the sources of a memory instruction.
@@ -424,7 +447,9 @@ fn memory_timing(
 ) -> (u8, [u8; STAGES], u8) {
     let warp_bytes = 32 * bytes.max(4) as u32;
     let global = warp_bytes.div_ceil(unit.global_transfer);
-    let shared = warp_bytes.div_ceil(unit.shared_transfer).max(unit.shared_transfer_least);
+    let shared = warp_bytes
+        .div_ceil(unit.shared_transfer)
+        .max(unit.shared_transfer_least);
     let (stages, transfer, read, is_store) = match (kind, uniform) {
         (MemoryKind::GlobalLoad | MemoryKind::GlobalAtomic, true) => {
             (&unit.load_uniform, global, unit.load_uniform_read, false)
@@ -434,24 +459,42 @@ fn memory_timing(
         }
         (MemoryKind::GlobalStore, true) => (&unit.store_uniform, global, unit.store_read, true),
         (MemoryKind::GlobalStore, false) => (&unit.store_register, global, unit.store_read, true),
-        (MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic, true) => {
-            (&unit.shared_load_uniform, shared, unit.shared_load_read, false)
-        }
-        (MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic, false) => {
-            (&unit.shared_load_register, shared, unit.shared_load_read, false)
-        }
-        (MemoryKind::SharedStore, true) => {
-            (&unit.shared_store_uniform, global, unit.shared_store_read, true)
-        }
-        (MemoryKind::SharedStore, false) => {
-            (&unit.shared_store_register, global, unit.shared_store_read, true)
-        }
-        (MemoryKind::ConstantLoad, true) => {
-            (&unit.constant_load_uniform, 1, unit.constant_load_read, false)
-        }
-        (MemoryKind::ConstantLoad, false) => {
-            (&unit.constant_load_register, 1, unit.constant_load_read, false)
-        }
+        (MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic, true) => (
+            &unit.shared_load_uniform,
+            shared,
+            unit.shared_load_read,
+            false,
+        ),
+        (MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic, false) => (
+            &unit.shared_load_register,
+            shared,
+            unit.shared_load_read,
+            false,
+        ),
+        (MemoryKind::SharedStore, true) => (
+            &unit.shared_store_uniform,
+            global,
+            unit.shared_store_read,
+            true,
+        ),
+        (MemoryKind::SharedStore, false) => (
+            &unit.shared_store_register,
+            global,
+            unit.shared_store_read,
+            true,
+        ),
+        (MemoryKind::ConstantLoad, true) => (
+            &unit.constant_load_uniform,
+            1,
+            unit.constant_load_read,
+            false,
+        ),
+        (MemoryKind::ConstantLoad, false) => (
+            &unit.constant_load_register,
+            1,
+            unit.constant_load_read,
+            false,
+        ),
         (MemoryKind::CopyToShared, _) => (&unit.copy, 1, unit.copy_read, false),
         (MemoryKind::Pass, _) => (&unit.pass, 1, unit.pass_read, false),
     };

@@ -31,7 +31,11 @@ pub struct ReadPorts {
 impl ReadPorts {
     /// Nothing booked.
     pub fn new(ports: u32) -> ReadPorts {
-        ReadPorts { ports: ports as usize, base: 0, busy: [[0; PORT_WORDS]; 2] }
+        ReadPorts {
+            ports: ports as usize,
+            base: 0,
+            busy: [[0; PORT_WORDS]; 2],
+        }
     }
 
     #[inline]
@@ -105,7 +109,11 @@ pub struct WritePorts {
 impl WritePorts {
     /// Nothing booked.
     pub fn new() -> WritePorts {
-        WritePorts { base: 0, busy: [0; 2], drained: 0 }
+        WritePorts {
+            base: 0,
+            busy: [0; 2],
+            drained: 0,
+        }
     }
 
     #[inline]

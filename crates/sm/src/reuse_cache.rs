@@ -97,7 +97,12 @@ mod tests {
         registers
             .into_iter()
             .enumerate()
-            .map(|(slot, (register, reuse))| Operand { register, count: 1, slot: slot as u8, reuse })
+            .map(|(slot, (register, reuse))| Operand {
+                register,
+                count: 1,
+                slot: slot as u8,
+                reuse,
+            })
             .collect()
     }
 
@@ -127,6 +132,9 @@ mod tests {
     #[test]
     fn a_register_named_twice_is_read_once() {
         let cache = ReuseCache::new(3);
-        assert_eq!(cache.needs(0, &operands([(2, false), (2, false), (5, false)])), [1, 1]);
+        assert_eq!(
+            cache.needs(0, &operands([(2, false), (2, false), (5, false)])),
+            [1, 1]
+        );
     }
 }

@@ -9,7 +9,10 @@ pub struct MaskRing {
 impl MaskRing {
     /// An empty ring.
     pub fn new() -> MaskRing {
-        MaskRing { masks: [0; 64], occupied: 0 }
+        MaskRing {
+            masks: [0; 64],
+            occupied: 0,
+        }
     }
 
     /// Enters `slot` for `cycle`, which lies after `now` and less than 64 cycles ahead.

@@ -153,7 +153,11 @@ impl Sm {
             inbox: VecDeque::with_capacity(256),
             warps: (0..slots).map(|_| Warp::default()).collect(),
             ctas: vec![Cta::default(); launch.ctas_per_sm as usize],
-            free_warps: if slots == 64 { WarpMask::MAX } else { (1 << slots) - 1 },
+            free_warps: if slots == 64 {
+                WarpMask::MAX
+            } else {
+                (1 << slots) - 1
+            },
             resident_ctas: 0,
             freed: false,
             effect: Effect::new(),
@@ -189,7 +193,9 @@ impl Sm {
         cta: u64,
         at: Cycle,
     ) {
-        let Some(place) = self.ctas.iter().position(|cta| !cta.resident) else { return };
+        let Some(place) = self.ctas.iter().position(|cta| !cta.resident) else {
+            return;
+        };
         let at = at.0.max(self.frontier);
         let mut chosen = [WarpSlot(0); SLOTS * SUB_CORES];
         let count = self.launch.warps_per_cta as usize;
@@ -215,7 +221,11 @@ impl Sm {
         self.resident_ctas += 1;
         self.count_residents(at);
         self.resident_warps += count as u32;
-        self.ctas[place] = Cta { resident: true, warps: mask, busy: mask };
+        self.ctas[place] = Cta {
+            resident: true,
+            warps: mask,
+            busy: mask,
+        };
         source.start_cta(shared, cta, CtaSlot(place as u8), &chosen[..count]);
         for &slot in &chosen[..count] {
             let pc = source.pc(slot).0;
@@ -256,7 +266,11 @@ impl Sm {
         sub.nonzero[local] = 0;
         sub.long[local] = 0;
         sub.pc[local] = pc;
-        sub.wait[local] = self.program.rows.get(pc as usize).map_or(0, |row| row.wait_mask);
+        sub.wait[local] = self
+            .program
+            .rows
+            .get(pc as usize)
+            .map_or(0, |row| row.wait_mask);
         sub.fetch.start(local, pc, at);
         sub.next_step = sub.next_step.min(at);
         if sub.charged_until < at && sub.present == bit {
@@ -346,7 +360,11 @@ impl Sm {
             let id = reply.id;
             self.inbox.pop_front();
             match self.port.answered(id) {
-                Outstanding::Sector { sector, line, waiters } => self.fill(sector, line, waiters),
+                Outstanding::Sector {
+                    sector,
+                    line,
+                    waiters,
+                } => self.fill(sector, line, waiters),
                 Outstanding::Bypass { record } => self.part_arrives(record),
                 Outstanding::Write { slot, order } => {
                     self.acknowledged(order);
@@ -386,7 +404,12 @@ impl Sm {
     fn handle<S: Source>(&mut self, event: Event, source: &mut S) {
         match event {
             Event::CounterFalls { slot, counter } => self.counter_falls(slot, counter),
-            Event::DepbarHolds { slot, counter, at_most, others } => {
+            Event::DepbarHolds {
+                slot,
+                counter,
+                at_most,
+                others,
+            } => {
                 self.depbar_holds(slot, counter, at_most, others);
             }
             Event::BarrierHolds { slot, generation } => {
@@ -397,13 +420,22 @@ impl Sm {
             }
             Event::BarrierReleases { wait, .. } => self.release_barrier(wait as usize, source),
             Event::WarpWakes { slot } => self.release(slot),
-            Event::SourcesRead { slot, counter, hazard } => {
+            Event::SourcesRead {
+                slot,
+                counter,
+                hazard,
+            } => {
                 if counter != 7 {
                     self.counter_falls(slot, counter);
                 }
                 self.hazards.sources_read(hazard, &self.program);
             }
-            Event::ResultWritten { slot, counter, hazard, variable } => {
+            Event::ResultWritten {
+                slot,
+                counter,
+                hazard,
+                variable,
+            } => {
                 if counter != 7 {
                     self.counter_falls(slot, counter);
                 }
@@ -426,13 +458,22 @@ impl Sm {
             Event::WrittenBack { record } => self.written_back(record),
             Event::Retired { record } => self.retire(record),
             Event::LinkRequest => self.serve_link(),
-            Event::LinkArrives { line, sub_core, purpose } => {
+            Event::LinkArrives {
+                line,
+                sub_core,
+                purpose,
+            } => {
                 let purpose = Purpose::from_number(purpose);
                 let bytes = self.asked_bytes(sub_core, purpose);
                 let (wheel, port) = (&mut self.wheel, &mut self.port);
-                self.level1.arrive(wheel, port, line, bytes, sub_core, purpose, self.now);
+                self.level1
+                    .arrive(wheel, port, line, bytes, sub_core, purpose, self.now);
             }
-            Event::LinkReply { line, sub_core, purpose } => {
+            Event::LinkReply {
+                line,
+                sub_core,
+                purpose,
+            } => {
                 self.line_arrives(line, sub_core, Purpose::from_number(purpose));
             }
             Event::Float64HandOver { sub_core } => self.float64_hand_over(sub_core as usize),
@@ -456,18 +497,30 @@ impl Sm {
         for step in 1..=SUB_CORES as u8 + 1 {
             let client = (self.level1.last_served + step) % (SUB_CORES as u8 + 1);
             let request = if client == MEMORY_UNIT {
-                self.unit.constants.take_demand().map(|line| (line, Purpose::Constant))
+                self.unit
+                    .constants
+                    .take_demand()
+                    .map(|line| (line, Purpose::Constant))
             } else {
                 let sub = &mut self.sub_cores[client as usize];
                 sub.level0
                     .take_demand()
                     .map(|line| (line, Purpose::Demand))
-                    .or_else(|| sub.constants.take_demand().map(|line| (line, Purpose::Constant)))
-                    .or_else(|| sub.level0.take_prefetch().map(|line| (line, Purpose::Prefetch)))
+                    .or_else(|| {
+                        sub.constants
+                            .take_demand()
+                            .map(|line| (line, Purpose::Constant))
+                    })
+                    .or_else(|| {
+                        sub.level0
+                            .take_prefetch()
+                            .map(|line| (line, Purpose::Prefetch))
+                    })
             };
             if let Some((line, purpose)) = request {
                 self.level1.last_served = client;
-                self.level1.send(&mut self.wheel, line, client, purpose, now);
+                self.level1
+                    .send(&mut self.wheel, line, client, purpose, now);
                 break;
             }
         }
@@ -500,12 +553,14 @@ impl Sm {
             Purpose::Demand => {
                 sub.level0.arrive_demand(line, now);
                 let fetch = &mut sub.fetch;
-                sub.level0.answer(line, |slot, epoch| fetch.answer(slot as usize, epoch, now));
+                sub.level0
+                    .answer(line, |slot, epoch| fetch.answer(slot as usize, epoch, now));
             }
             Purpose::Prefetch => {
                 if sub.level0.arrive_prefetch(line, now) {
                     let fetch = &mut sub.fetch;
-                    sub.level0.answer(line, |slot, epoch| fetch.answer(slot as usize, epoch, now));
+                    sub.level0
+                        .answer(line, |slot, epoch| fetch.answer(slot as usize, epoch, now));
                 }
                 if sub.level0.wants_link() {
                     self.level1.arm(&mut self.wheel, now);
@@ -555,8 +610,13 @@ impl Sm {
     fn look_at_depbar(&mut self, slot: u8) {
         let sub = &self.sub_cores[slot as usize % SUB_CORES];
         let local = slot as usize / SUB_CORES;
-        let Some((counter, at_most, others)) = self.warps[slot as usize].depbar else { return };
-        let value = sub.counters[local].get(counter as usize).copied().unwrap_or(0);
+        let Some((counter, at_most, others)) = self.warps[slot as usize].depbar else {
+            return;
+        };
+        let value = sub.counters[local]
+            .get(counter as usize)
+            .copied()
+            .unwrap_or(0);
         if value <= at_most && sub.nonzero[local] & others == 0 {
             self.warps[slot as usize].depbar = None;
             self.release(slot);
@@ -596,8 +656,11 @@ impl Sm {
             let local = slot as usize / SUB_CORES;
             if sub.pc[local] != pc {
                 sub.pc[local] = pc;
-                sub.wait[local] =
-                    self.program.rows.get(pc as usize).map_or(0, |row| row.wait_mask);
+                sub.wait[local] = self
+                    .program
+                    .rows
+                    .get(pc as usize)
+                    .map_or(0, |row| row.wait_mask);
                 sub.fetch.redirect(local, pc, self.now);
                 sub.look_at_counters(local);
             }
@@ -727,7 +790,11 @@ impl Sm {
             }
             let older = &self.program.rows[self.unit.records[index].pc as usize];
             let pending = self.program.marks(older.writes);
-            let uses = self.program.marks(row.reads).iter().chain(self.program.marks(row.writes));
+            let uses = self
+                .program
+                .marks(row.reads)
+                .iter()
+                .chain(self.program.marks(row.writes));
             uses.clone().any(|mark| {
                 pending.iter().any(|write| {
                     mark.first < write.first + write.count as u16
@@ -744,7 +811,8 @@ impl Sm {
     /// A deferred operation of the warp in `slot` has delivered.
     pub(crate) fn deferred_done(&mut self, slot: u8, index: RecordIndex) {
         let before = self.deferred_under_way.len();
-        self.deferred_under_way.retain(|&entry| entry != (slot, index));
+        self.deferred_under_way
+            .retain(|&entry| entry != (slot, index));
         if self.deferred_under_way.len() < before {
             self.warps[slot as usize].deferred -= 1;
             let local = slot as usize / SUB_CORES;

@@ -130,7 +130,11 @@ impl SubCore {
         let level0 = &parameters.l0_instruction_cache;
         let constants = &parameters.constant_operand_cache;
         let register_file = &parameters.register_file;
-        let reuse_slots = if register_file.reuse_cache { register_file.reuse_slots } else { 0 };
+        let reuse_slots = if register_file.reuse_cache {
+            register_file.reuse_slots
+        } else {
+            0
+        };
         SubCore {
             fetch: Fetch::new(&parameters.fetch, level0.perfect, instructions),
             level0: Level0::new(level0, &parameters.stream_buffer, instructions),
@@ -203,7 +207,9 @@ impl SubCore {
     #[inline]
     fn raise_counters(&mut self, now: u64) {
         let place = (now % 4) as usize;
-        let Some(increment) = self.increments[place] else { return };
+        let Some(increment) = self.increments[place] else {
+            return;
+        };
         if increment.cycle > now {
             return;
         }
@@ -278,7 +284,8 @@ impl Sm {
         let now = self.now;
         let sub = &mut self.sub_cores[sub_core];
         if sub.fetch.wants() {
-            sub.fetch.fetch(&mut sub.level0, sub.greedy, &sub.younger, now);
+            sub.fetch
+                .fetch(&mut sub.level0, sub.greedy, &sub.younger, now);
             if sub.level0.wants_link() {
                 self.level1.arm(&mut self.wheel, now);
             }

@@ -41,7 +41,10 @@ impl Tags {
     #[inline]
     pub fn touch(&mut self, line: u32, now: u64) -> bool {
         let start = self.set(line);
-        match self.lines[start..start + self.ways].iter().position(|&tag| tag == line) {
+        match self.lines[start..start + self.ways]
+            .iter()
+            .position(|&tag| tag == line)
+        {
             Some(way) => {
                 self.used[start + way] = now;
                 true

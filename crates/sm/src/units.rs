@@ -37,7 +37,9 @@ pub struct Units {
 impl Units {
     /// All free.
     pub fn new() -> Units {
-        Units { free_at: [0; UNITS] }
+        Units {
+            free_at: [0; UNITS],
+        }
     }
 
     /// Whether `unit` can take an instruction that is issued in cycle `now`.

@@ -72,7 +72,11 @@ impl Wheel {
         self.pending += 1;
         if cycle - self.base >= HORIZON {
             self.sequence += 1;
-            self.far.push(std::cmp::Reverse(Far { cycle, sequence: self.sequence, event }));
+            self.far.push(std::cmp::Reverse(Far {
+                cycle,
+                sequence: self.sequence,
+                event,
+            }));
             return;
         }
         self.insert(cycle, event);
@@ -165,7 +169,9 @@ mod tests {
     use super::*;
 
     fn event(number: u16) -> Event {
-        Event::HandOver { sub_core: number as u8 }
+        Event::HandOver {
+            sub_core: number as u8,
+        }
     }
 
     #[test]

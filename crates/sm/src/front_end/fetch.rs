@@ -56,7 +56,11 @@ impl Fetch {
     pub fn new(parameters: &FetchParameters, perfect: bool, end: u32) -> Fetch {
         Fetch {
             entries: (parameters.buffer_entries as usize).min(MOST_ENTRIES),
-            to_issue: if perfect { parameters.perfect_to_issue } else { parameters.to_issue },
+            to_issue: if perfect {
+                parameters.perfect_to_issue
+            } else {
+                parameters.to_issue
+            },
             redirect_delay: parameters.redirect_delay,
             end,
             next: [0; 16],
@@ -121,7 +125,11 @@ impl Fetch {
 
     #[inline]
     fn look_at_head(&mut self, slot: usize, now: u64) {
-        let head = if self.count[slot] == 0 { NEVER } else { self.valid[slot][0] };
+        let head = if self.count[slot] == 0 {
+            NEVER
+        } else {
+            self.valid[slot][0]
+        };
         if head <= now + 1 {
             self.valid_heads |= 1 << slot;
         } else {

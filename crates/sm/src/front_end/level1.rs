@@ -115,7 +115,11 @@ impl Level1 {
 
     /// Puts a request on the link in cycle `now`.
     pub fn send(&self, wheel: &mut Wheel, line: u32, client: u8, purpose: Purpose, now: u64) {
-        let event = Event::LinkArrives { line, sub_core: client, purpose: purpose as u8 };
+        let event = Event::LinkArrives {
+            line,
+            sub_core: client,
+            purpose: purpose as u8,
+        };
         wheel.schedule(now + self.link, event);
     }
 
@@ -142,7 +146,11 @@ impl Level1 {
         purpose: Purpose,
         now: u64,
     ) {
-        let waiter = Waiter { line, client, purpose };
+        let waiter = Waiter {
+            line,
+            client,
+            purpose,
+        };
         let own_line = (line as u64 * asked_bytes as u64 / self.line_bytes as u64) as u32;
         let constant = purpose == Purpose::Constant;
         let key = own_line | if constant { CONSTANT_LINES } else { 0 };
@@ -152,12 +160,20 @@ impl Level1 {
             return;
         }
         self.miss_count += 1;
-        if let Some(miss) = self.misses.iter_mut().find(|m| m.line == key && m.sectors_left > 0) {
+        if let Some(miss) = self
+            .misses
+            .iter_mut()
+            .find(|m| m.line == key && m.sectors_left > 0)
+        {
             miss.waiters.push(waiter);
             return;
         }
         let sectors = (self.line_bytes as u64).div_ceil(Sector::BYTES);
-        let miss = Miss { line: key, sectors_left: sectors as u8, waiters: vec![waiter] };
+        let miss = Miss {
+            line: key,
+            sectors_left: sectors as u8,
+            waiters: vec![waiter],
+        };
         let index = match self.free_misses.pop() {
             Some(index) => {
                 self.misses[index as usize] = miss;
@@ -175,7 +191,12 @@ impl Level1 {
         };
         let first = Sector::of(base + own_line as u64 * self.line_bytes as u64);
         for sector in 0..sectors {
-            port.send(now, kind, Sector(first.0 + sector), Outstanding::Line { miss: index });
+            port.send(
+                now,
+                kind,
+                Sector(first.0 + sector),
+                Outstanding::Line { miss: index },
+            );
         }
     }
 

@@ -57,7 +57,11 @@ impl StreamBuffer {
         if let Some(head) = self.entries.front() {
             if head.line == line {
                 self.head_claimed = true;
-                return if head.arrived { Demand::Here } else { Demand::Coming };
+                return if head.arrived {
+                    Demand::Here
+                } else {
+                    Demand::Coming
+                };
             }
             if head.line == line + 1 || self.head_claimed {
                 return Demand::Elsewhere;
@@ -79,7 +83,10 @@ impl StreamBuffer {
 
     /// The wanted line has been asked for.
     pub fn requested(&mut self) {
-        self.entries.push_back(Entry { line: self.next_line, arrived: false });
+        self.entries.push_back(Entry {
+            line: self.next_line,
+            arrived: false,
+        });
         self.next_line += 1;
     }
 
@@ -91,12 +98,19 @@ impl StreamBuffer {
     /// A prefetched line arrived. True if it is the claimed head: it moves on to L0 now.
     /// Late replies of a flushed stream are discarded.
     pub fn arrive(&mut self, line: u32) -> bool {
-        match self.entries.iter_mut().find(|entry| entry.line == line && !entry.arrived) {
+        match self
+            .entries
+            .iter_mut()
+            .find(|entry| entry.line == line && !entry.arrived)
+        {
             Some(entry) => entry.arrived = true,
             None => return false,
         }
         self.head_claimed
-            && self.entries.front().is_some_and(|head| head.line == line && head.arrived)
+            && self
+                .entries
+                .front()
+                .is_some_and(|head| head.line == line && head.arrived)
     }
 
     /// Takes the head out: it moves to L0.

@@ -16,7 +16,11 @@ pub fn youngest(candidates: u16, younger: &[u16; 16]) -> usize {
 /// The warp to try first among `candidates` (not empty).
 #[inline]
 pub fn select(candidates: u16, greedy: usize, younger: &[u16; 16]) -> usize {
-    if candidates >> greedy & 1 == 1 { greedy } else { youngest(candidates, younger) }
+    if candidates >> greedy & 1 == 1 {
+        greedy
+    } else {
+        youngest(candidates, younger)
+    }
 }
 
 #[cfg(test)]

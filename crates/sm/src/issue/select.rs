@@ -52,8 +52,7 @@ impl Sm {
                         continue;
                     }
                 }
-                if row.constant_line != NO_CONSTANT
-                    && !sub.constants.lookup(row.constant_line, now)
+                if row.constant_line != NO_CONSTANT && !sub.constants.lookup(row.constant_line, now)
                 {
                     sub.constant_wait |= 1 << slot;
                     sub.constant_line[slot] = row.constant_line;
@@ -157,7 +156,11 @@ impl Sm {
                 sub.fetch.redirect(slot, next, now);
             }
             sub.pc[slot] = next;
-            sub.wait[slot] = self.program.rows.get(next as usize).map_or(0, |row| row.wait_mask);
+            sub.wait[slot] = self
+                .program
+                .rows
+                .get(next as usize)
+                .map_or(0, |row| row.wait_mask);
             sub.look_at_counters(slot);
         }
 
@@ -187,7 +190,8 @@ impl Sm {
         let deferred = self.effect.accesses && self.effect.access.deferred.is_some();
         let record = &mut self.unit.records[index];
         record.hazard = hazard;
-        let ordered = deferred || record.operation == source::Operation::Store && record.sectors.count > 0;
+        let ordered =
+            deferred || record.operation == source::Operation::Store && record.sectors.count > 0;
         if ordered {
             record.order = self.orders.add();
         }
@@ -217,15 +221,28 @@ impl Sm {
         match self.program.rows[pc as usize].special {
             Special::None | Special::Clock | Special::ErrorBarrier => {}
             Special::Exit | Special::CtaBarrier => {}
-            Special::WaitCounter { counter, at_most, others } => {
+            Special::WaitCounter {
+                counter,
+                at_most,
+                others,
+            } => {
                 let cycle = now + self.parameters.issue.depbar_hold;
-                self.wheel.schedule(cycle, Event::DepbarHolds { slot, counter, at_most, others });
+                self.wheel.schedule(
+                    cycle,
+                    Event::DepbarHolds {
+                        slot,
+                        counter,
+                        at_most,
+                        others,
+                    },
+                );
             }
             Special::CommitCopies => {
                 let counter = self.program.rows[pc as usize].write_counter;
                 if self.warps[slot as usize].copies.commit(counter) {
                     // Nothing under way: complete as soon as the counter has risen.
-                    self.wheel.schedule(now + 3, Event::CounterFalls { slot, counter });
+                    self.wheel
+                        .schedule(now + 3, Event::CounterFalls { slot, counter });
                 }
             }
             Special::Fence(scope) => self.starts_fence(slot, scope),
@@ -237,14 +254,14 @@ impl Sm {
     #[inline]
     fn after_issue(&mut self, slot: u8) {
         let (arrived, blocked) = (self.effect.arrived, self.effect.blocked);
-        let (released, sleep, ended) =
-            (self.effect.released, self.effect.sleep, self.effect.ended);
+        let (released, sleep, ended) = (self.effect.released, self.effect.sleep, self.effect.ended);
         if arrived || blocked {
             self.arrives_at_barrier(slot, blocked);
         }
         if sleep > 0 {
             self.hold(slot, StallReason::Sleeping);
-            self.wheel.schedule(self.now + sleep, Event::WarpWakes { slot });
+            self.wheel
+                .schedule(self.now + sleep, Event::WarpWakes { slot });
         }
         if released != 0 {
             self.barrier_complete(released);
@@ -276,7 +293,11 @@ impl Sm {
     pub(crate) fn waiting_reason(&self, sub_core: usize) -> StallReason {
         let sub = &self.sub_cores[sub_core];
         if sub.present == 0 {
-            return if self.draining(sub_core) { StallReason::Drain } else { StallReason::Idle };
+            return if self.draining(sub_core) {
+                StallReason::Drain
+            } else {
+                StallReason::Idle
+            };
         }
         let slot = cggty::select(sub.present, sub.greedy, &sub.younger);
         let bit = 1u16 << slot;

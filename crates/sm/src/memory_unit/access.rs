@@ -60,7 +60,11 @@ impl Sm {
         let now = self.now;
         let (operation, bypass, count) = {
             let record = &self.unit.records[index];
-            (record.operation, record.bypass || record.deferred.is_some(), record.sectors.count)
+            (
+                record.operation,
+                record.bypass || record.deferred.is_some(),
+                record.sectors.count,
+            )
         };
         let first = self.unit.records[index].next_sector;
         for step in first..count {
@@ -87,7 +91,11 @@ impl Sm {
 
     fn load_sector(&mut self, index: RecordIndex, step: usize, lookup: u64, leaves: u64) -> bool {
         let sector = self.unit.records[index].sectors.sector[step];
-        match self.unit.l1d.load(&mut self.port, sector, index, lookup, leaves) {
+        match self
+            .unit
+            .l1d
+            .load(&mut self.port, sector, index, lookup, leaves)
+        {
             Lookup::Hit => true,
             Lookup::Waits => {
                 self.unit.records[index].waiting += 1;
@@ -143,10 +151,15 @@ impl Sm {
             let carried = left.min(per_packet);
             left -= carried;
             // The sector's values are applied once, with its last packet.
-            let token = if packet + 1 == packets { deferred } else { None };
+            let token = if packet + 1 == packets {
+                deferred
+            } else {
+                None
+            };
             let waits = Outstanding::Bypass { record: index };
             let lanes = carried.max(1) as u8;
-            self.port.send_packet(leaves, kind, Sector(sector), bytes, lanes, token, waits);
+            self.port
+                .send_packet(leaves, kind, Sector(sector), bytes, lanes, token, waits);
         }
         self.unit.records[index].waiting += packets as u16;
         true
@@ -160,7 +173,8 @@ impl Sm {
         if stored || record.kind == MemoryKind::GlobalStore && record.sectors.count == 0 {
             self.wheel.schedule(done, Event::Retired { record: index });
         } else if record.waiting == 0 {
-            self.wheel.schedule(done, Event::DataReady { record: index });
+            self.wheel
+                .schedule(done, Event::DataReady { record: index });
         }
     }
 
@@ -173,7 +187,8 @@ impl Sm {
         record.ready = record.ready.max(now);
         if record.waiting == 0 && record.next_sector == record.sectors.count {
             let ready = record.ready.max(now + 1);
-            self.wheel.schedule(ready, Event::DataReady { record: index });
+            self.wheel
+                .schedule(ready, Event::DataReady { record: index });
         }
     }
 
@@ -201,7 +216,8 @@ impl Sm {
         record.waiting = missing;
         record.ready = now + looked_up.saturating_sub(1) + self.unit.constant_lookup;
         if missing == 0 {
-            self.wheel.schedule(record.ready, Event::DataReady { record: index });
+            self.wheel
+                .schedule(record.ready, Event::DataReady { record: index });
         } else {
             self.level1.arm(&mut self.wheel, now);
         }
@@ -221,7 +237,8 @@ impl Sm {
             record.waiting -= 1;
             record.ready = record.ready.max(now + lookup);
             if record.waiting == 0 {
-                self.wheel.schedule(record.ready, Event::DataReady { record: index });
+                self.wheel
+                    .schedule(record.ready, Event::DataReady { record: index });
             }
             false
         });

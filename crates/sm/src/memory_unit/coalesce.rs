@@ -19,7 +19,12 @@ pub struct Sectors {
 impl Sectors {
     /// No sectors.
     pub fn new() -> Sectors {
-        Sectors { count: 0, sector: [0; 64], bytes: [0; 64], lanes: [0; 64] }
+        Sectors {
+            count: 0,
+            sector: [0; 64],
+            bytes: [0; 64],
+            lanes: [0; 64],
+        }
     }
 
     #[inline]
@@ -54,7 +59,10 @@ impl Sectors {
             let lane = lanes.trailing_zeros() as usize;
             lanes &= lanes - 1;
             let address = access.addresses[lane];
-            let (first, end) = (address / Sector::BYTES, (address + bytes - 1) / Sector::BYTES);
+            let (first, end) = (
+                address / Sector::BYTES,
+                (address + bytes - 1) / Sector::BYTES,
+            );
             self.add(first, bytes as u8, address == last);
             if end != first {
                 self.add(end, bytes as u8, false);
@@ -101,7 +109,11 @@ pub fn conflict_degree(addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> u32
     let mut degree = 0;
     for pass in 0..32 / lanes_per_pass {
         let pass_lanes = lanes >> (pass * lanes_per_pass)
-            & if lanes_per_pass == 32 { u32::MAX } else { (1 << lanes_per_pass) - 1 };
+            & if lanes_per_pass == 32 {
+                u32::MAX
+            } else {
+                (1 << lanes_per_pass) - 1
+            };
         if pass_lanes == 0 {
             continue;
         }
@@ -111,11 +123,19 @@ pub fn conflict_degree(addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> u32
     let passes = (0..32 / lanes_per_pass)
         .filter(|pass| {
             lanes >> (pass * lanes_per_pass)
-                & if lanes_per_pass == 32 { u32::MAX } else { (1 << lanes_per_pass) - 1 }
+                & if lanes_per_pass == 32 {
+                    u32::MAX
+                } else {
+                    (1 << lanes_per_pass) - 1
+                }
                 != 0
         })
         .count() as u32;
-    if passes == 0 { 1 } else { degree - (passes - 1) }
+    if passes == 0 {
+        1
+    } else {
+        degree - (passes - 1)
+    }
 }
 
 fn pass_degree(addresses: &[u64; 32], lanes: u32, first_lane: usize, words: usize) -> u32 {
@@ -167,7 +187,10 @@ mod tests {
                 all_but.addresses.swap(0, 31);
                 slow.coalesce(&all_but);
                 assert_eq!(fast.count, slow.count, "{bytes} bytes from {start}");
-                let total: u32 = fast.bytes[..fast.count as usize].iter().map(|&b| b as u32).sum();
+                let total: u32 = fast.bytes[..fast.count as usize]
+                    .iter()
+                    .map(|&b| b as u32)
+                    .sum();
                 assert_eq!(total, 32 * bytes as u32);
             }
         }
@@ -193,6 +216,10 @@ mod tests {
         let dense = access(8, |lane| lane * 8);
         assert_eq!(conflict_degree(&dense.addresses, u32::MAX, 8), 1);
         let strided = access(16, |lane| lane * 32);
-        assert_eq!(conflict_degree(&strided.addresses, u32::MAX, 16), 5, "4 passes of degree 2");
+        assert_eq!(
+            conflict_degree(&strided.addresses, u32::MAX, 16),
+            5,
+            "4 passes of degree 2"
+        );
     }
 }

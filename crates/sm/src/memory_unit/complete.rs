@@ -37,7 +37,8 @@ impl Sm {
                 let sub = &mut self.sub_cores[sub_core];
                 let written = sub.write_ports.book_load(now, end, record.banks);
                 self.unit.return_free[sub_core] = written;
-                self.wheel.schedule(written + 1, Event::WrittenBack { record: index });
+                self.wheel
+                    .schedule(written + 1, Event::WrittenBack { record: index });
             }
         }
     }

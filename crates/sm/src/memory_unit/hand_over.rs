@@ -3,7 +3,6 @@
 
 use source::MemoryKind;
 
-use super::stages::UNKNOWN;
 use crate::event::{Event, RecordIndex};
 use crate::sm::Sm;
 
@@ -13,17 +12,20 @@ impl Sm {
         let now = self.now;
         let unit = &mut self.unit;
         let (records, wheel, program) = (&unit.records, &mut self.wheel, &self.program);
-        unit.stages[sub_core].propagate(|index, ready, oldest| {
+        unit.stages[sub_core].propagate(|index, ready| {
             let record = &records[index];
             if !record.read_with_write {
                 let read = program.rows[record.pc as usize].sources_read as u64;
                 let cycle = (ready - 1 + read).max(now + 1);
                 wheel.schedule(cycle, Event::MemorySourcesRead { record: index });
             }
-            if oldest {
-                wheel.schedule(ready, Event::HandOver { sub_core: sub_core as u8 });
-            }
         });
+        if let Some(ready) = unit.stages[sub_core].asks_at() {
+            let event = Event::HandOver {
+                sub_core: sub_core as u8,
+            };
+            wheel.schedule(ready.max(now + 1), event);
+        }
     }
 
     /// The oldest instruction of `sub_core` asks for the shared unit.
@@ -56,11 +58,6 @@ impl Sm {
         if let Some(record) = self.unit.stages[sub_core as usize].hand_over(now) {
             self.unit.pending += 1;
             self.propagate_stages(sub_core as usize);
-            let next = self.unit.stages[sub_core as usize].oldest_ready();
-            if next != UNKNOWN {
-                let event = Event::HandOver { sub_core };
-                self.wheel.schedule(next.max(now + 1), event);
-            }
             self.wake(sub_core as usize);
             self.accepted(record);
         }
@@ -88,7 +85,8 @@ impl Sm {
         let to_lookup = self.parameters.memory_unit.to_lookup;
         match kind {
             MemoryKind::Pass => {
-                self.wheel.schedule(now + to_lookup, Event::DataReady { record: index });
+                self.wheel
+                    .schedule(now + to_lookup, Event::DataReady { record: index });
             }
             MemoryKind::SharedLoad
             | MemoryKind::MatrixLoad
@@ -97,7 +95,8 @@ impl Sm {
                 self.access_shared(index, now + to_lookup);
             }
             MemoryKind::ConstantLoad => {
-                self.wheel.schedule(now + to_lookup, Event::ConstantAccess { record: index });
+                self.wheel
+                    .schedule(now + to_lookup, Event::ConstantAccess { record: index });
             }
             MemoryKind::GlobalLoad
             | MemoryKind::GlobalStore
@@ -117,7 +116,8 @@ impl Sm {
                 self.statistics.global_instructions += 1;
                 self.statistics.global_sectors += self.unit.records[index].sectors.count as u64;
                 let lookup = start + to_lookup + self.parameters.memory_unit.translation;
-                self.wheel.schedule(lookup, Event::L1Access { record: index });
+                self.wheel
+                    .schedule(lookup, Event::L1Access { record: index });
             }
         }
     }

@@ -98,7 +98,10 @@ impl L1d {
     #[inline]
     fn find(&self, line: u64) -> Option<usize> {
         let start = self.set(line);
-        self.tags[start..start + self.ways].iter().position(|&tag| tag == line).map(|w| start + w)
+        self.tags[start..start + self.ways]
+            .iter()
+            .position(|&tag| tag == line)
+            .map(|w| start + w)
     }
 
     /// A place for `line`: a free or the least recently used way without missing sectors.
@@ -170,7 +173,11 @@ impl L1d {
         let head = self.add_waiter(record, NO_WAITER);
         let way = found.or_else(|| self.victim(line));
         let place = way.map_or(u32::MAX, |way| way as u32);
-        let waits = Outstanding::Sector { sector, line: place, waiters: head };
+        let waits = Outstanding::Sector {
+            sector,
+            line: place,
+            waiters: head,
+        };
         let id = port.send(leaves, RequestKind::Read, Sector(sector), waits);
         if let Some(way) = way {
             self.used[way] = now;

@@ -4,8 +4,8 @@
 //! (arbitration, pending-request table) → `coalesce` → `l1d`, shared memory, constants or straight to
 //! L2 (`access`) → `complete` (transfer to the sub-core, write-back, release).
 
-pub mod coalesce;
 mod access;
+pub mod coalesce;
 mod complete;
 mod hand_over;
 pub mod l1d;

@@ -72,7 +72,11 @@ pub struct Records {
 impl Records {
     /// No records.
     pub fn new() -> Records {
-        Records { records: Vec::with_capacity(64), free: NONE, in_use: 0 }
+        Records {
+            records: Vec::with_capacity(64),
+            free: NONE,
+            in_use: 0,
+        }
     }
 
     /// Number of records in use.
@@ -153,8 +157,7 @@ impl Record {
         self.pc = pc;
         self.write_counter = row.write_counter;
         self.read_counter = row.read_counter;
-        self.read_with_write =
-            row.memory_kind == MemoryKind::ConstantLoad && !row.uniform_address;
+        self.read_with_write = row.memory_kind == MemoryKind::ConstantLoad && !row.uniform_address;
         self.transfer = row.transfer;
         self.banks = row.write_banks;
         self.register_address = !row.uniform_address;

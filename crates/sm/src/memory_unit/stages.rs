@@ -23,6 +23,7 @@ struct Staged {
     /// Cycle in which it leaves each stage.
     leaves: [u64; STAGES],
     announced: bool,
+    asked: bool,
 }
 
 /// Input latch, queue and address stages of one sub-core.
@@ -114,17 +115,18 @@ impl Stages {
                 enters: [UNKNOWN; STAGES + 1],
                 leaves: [UNKNOWN; STAGES],
                 announced: false,
+                asked: false,
             };
             staged.enters[first_stage(&lengths)] = now;
             self.staged.push_back(staged);
         }
     }
 
-    /// Works out all stage times that follow from what is known. Calls `ready(record, cycle, oldest)`
-    /// once for each instruction whose hand-over cycle became known.
-    pub fn propagate(&mut self, mut ready: impl FnMut(RecordIndex, u64, bool)) {
+    /// Works out all stage times that follow from what is known. Calls `ready(record, cycle)` once
+    /// for each instruction whose hand-over cycle became known.
+    pub fn propagate(&mut self, mut ready: impl FnMut(RecordIndex, u64)) {
         let mut ahead = self.left;
-        for (index, staged) in self.staged.iter_mut().enumerate() {
+        for staged in &mut self.staged {
             let mut stage = first_stage(&staged.lengths);
             loop {
                 let enters = staged.enters[stage];
@@ -132,8 +134,9 @@ impl Stages {
                     break;
                 }
                 let done = enters + staged.lengths[stage] as u64;
-                let next =
-                    (stage + 1..STAGES).find(|&s| staged.lengths[s] > 0).unwrap_or(STAGES);
+                let next = (stage + 1..STAGES)
+                    .find(|&s| staged.lengths[s] > 0)
+                    .unwrap_or(STAGES);
                 let free = ahead[stage + 1..next.min(STAGES - 1) + 1]
                     .iter()
                     .copied()
@@ -158,15 +161,20 @@ impl Stages {
             }
             if staged.enters[STAGES] != UNKNOWN && !staged.announced {
                 staged.announced = true;
-                ready(staged.record, staged.enters[STAGES], index == 0);
+                ready(staged.record, staged.enters[STAGES]);
             }
             ahead = staged.leaves;
         }
     }
 
-    /// Cycle from which the oldest instruction is ready for hand-over; UNKNOWN if there is none.
-    pub fn oldest_ready(&self) -> u64 {
-        self.staged.front().map_or(UNKNOWN, |staged| staged.enters[STAGES])
+    /// Cycle from which the oldest instruction asks for hand-over, told once.
+    pub fn asks_at(&mut self) -> Option<u64> {
+        let oldest = self.staged.front_mut()?;
+        if oldest.asked || oldest.enters[STAGES] == UNKNOWN {
+            return None;
+        }
+        oldest.asked = true;
+        Some(oldest.enters[STAGES])
     }
 
     /// The shared unit takes the oldest instruction in cycle `now`.
@@ -184,5 +192,8 @@ impl Stages {
 
 #[inline]
 fn first_stage(lengths: &[u8; STAGES]) -> usize {
-    lengths.iter().position(|&length| length > 0).unwrap_or(STAGES - 1)
+    lengths
+        .iter()
+        .position(|&length| length > 0)
+        .unwrap_or(STAGES - 1)
 }
