@@ -196,3 +196,42 @@ fn others_issue_from_the_fourth_cycle_of_a_constant_miss() {
         3
     );
 }
+
+/// MODEL.md §3.2: MUFU reads at 10 and is visible at 19. §6: DFMA on the shared unit at 52.
+#[test]
+fn special_function_and_shared_double_distances() {
+    let distance = |class: Class, read: bool, pair: bool| {
+        let mut tested = Step::op(class, 20, [2, 255, 255]);
+        if pair {
+            tested = Step::op(class, 20, [2, 4, 6]);
+            for used in &mut tested.description.footprint.reads {
+                used.count = 2;
+            }
+            tested.description.footprint.writes[0].count = 2;
+        }
+        let tested = if read { tested.read_counter(1) } else { tested.write_counter(1) };
+        let steps = vec![tested.stall(2), Step::nop().waits(2), Step::exit()];
+        let issued = Bench::new("rtx-a6000", WARM).run(&steps, 1, 300);
+        cycle(&issued, 0, 1) - cycle(&issued, 0, 0)
+    };
+    assert_eq!(distance(Class::SpecialFunction, true, false), 10);
+    assert_eq!(distance(Class::SpecialFunction, false, false), 19);
+    assert_eq!(distance(Class::RedirectedFp64, false, true), 52);
+}
+
+/// One FFMA per cycle and sub-core on GA102, one per two cycles on GA100.
+#[test]
+fn ffma_rate() {
+    for (gpu, cycles) in [("rtx-a6000", 256), ("a100-sxm4-40gb", 512)] {
+        let mut steps = Vec::new();
+        for index in 0..64 {
+            steps.push(Step::ffma(40 + index % 16 * 2, [11, 12, 12]));
+        }
+        steps.push(Step::exit());
+        let issued = Bench::new(gpu, WARM).run(&steps, 16, 300);
+        let of_sub_core: Vec<_> = issued.iter().filter(|i| i.0 % 4 == 0 && i.1 < 64).collect();
+        let (first, last) = (of_sub_core[0].2, of_sub_core[of_sub_core.len() - 1].2);
+        let spent = last - first + 1;
+        assert!(spent >= cycles && spent <= cycles + 8, "{gpu}: {spent} cycles for 256 FFMAs");
+    }
+}
