@@ -34,7 +34,10 @@ impl Architecture {
 
     /// The architecture of an `sm_xx` number, if the table holds it.
     pub fn from_number(number: u32) -> Option<Architecture> {
-        Architecture::ALL.iter().copied().find(|architecture| architecture.number() == number)
+        Architecture::ALL
+            .iter()
+            .copied()
+            .find(|architecture| architecture.number() == number)
     }
 }
 

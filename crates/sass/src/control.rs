@@ -74,6 +74,11 @@ impl std::fmt::Display for Control {
             Some(counter) => write!(f, ":W{counter}")?,
             None => write!(f, ":W-")?,
         }
-        write!(f, ":{}:S{:02}]", if self.yields { 'Y' } else { '-' }, self.stall)
+        write!(
+            f,
+            ":{}:S{:02}]",
+            if self.yields { 'Y' } else { '-' },
+            self.stall
+        )
     }
 }

@@ -302,6 +302,7 @@ fn source(
                 64
             }
         }
+        Slot::Last => 32,
     };
     // Uniform instructions have uniform registers in place of general ones.
     let in_register = at != 32 || form == 1 || high == High::One && form == 6;
@@ -314,7 +315,7 @@ fn source(
             match slot {
                 Slot::A => 24,
                 Slot::B => 32,
-                Slot::C => 64,
+                Slot::C | Slot::Last => 64,
             },
         );
         return Some(if high == High::One {

@@ -148,7 +148,8 @@ impl Text<'_> {
                 f.write_str("[")?;
                 let mut empty = true;
                 let scaled = matches!(base_select, Select::X4 | Select::X8 | Select::X16);
-                if *base != Register::ZERO || scaled && has_uniform {
+                let pair = matches!(base_select, Select::Wide | Select::U32);
+                if *base != Register::ZERO || scaled && has_uniform || pair && !has_uniform {
                     write!(f, "{base}{}", base_select.text())?;
                     empty = false;
                 }

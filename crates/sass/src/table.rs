@@ -90,7 +90,7 @@ pub struct Suffix {
     pub names: &'static str,
 }
 
-/// The three source positions of an arithmetic instruction.
+/// The source positions of an arithmetic instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Slot {
     /// First source: bits 24 to 31 in every form.
@@ -99,6 +99,8 @@ pub enum Slot {
     B,
     /// Third source: bits 64 to 71, or bits 32 up.
     C,
+    /// Third source of an instruction without a second: bits 32 up in every form.
+    Last,
 }
 
 /// Which signs a source can carry.
@@ -393,9 +395,9 @@ impl Row {
     }
 
     /// Whether the guard of this instruction is a uniform predicate: the uniform datapath's own
-    /// instructions, which need a whole warp's decision.
+    /// instructions; VOTEU (0x086) votes over lanes and has an ordinary one.
     pub(crate) fn guard_is_uniform(&self) -> bool {
-        self.high == High::One && matches!(self.code, 0x080..=0x0bf)
+        matches!(self.code, 0x082..=0x085 | 0x087..=0x0bf | 0x1c3)
     }
 
     /// Whether this row describes `word`.

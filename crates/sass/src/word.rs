@@ -32,7 +32,11 @@ impl Word {
     /// `width` bits (1 to 64) from bit `first` (0 to 127) up.
     pub const fn bits(self, first: u32, width: u32) -> u64 {
         let shifted = (self.0 >> first) as u64;
-        if width >= 64 { shifted } else { shifted & ((1 << width) - 1) }
+        if width >= 64 {
+            shifted
+        } else {
+            shifted & ((1 << width) - 1)
+        }
     }
 
     /// Bit `position` (0 to 127).

@@ -14,6 +14,8 @@ const TYPE: Suffix = suffix(&[(73, 4)], "- S32 64 F32.FTZ.RN F16x2.RN S64 F64.RN
 const SWAP_TYPE: Suffix = suffix(&[(73, 4)], "- S32 64");
 /// Compare-and-swap or its shared-memory helper.
 const SWAP: Suffix = suffix(&[(87, 1)], "CAS CAST");
+/// The compare-and-swap of a loop that holds a lock on the word.
+const SPIN: Suffix = suffix(&[(88, 1)], "- SPIN");
 /// Type of an operation on shared memory.
 const SHARED_TYPE: Suffix = suffix(&[(73, 2)], "- S32 64");
 
@@ -38,6 +40,7 @@ const fn uniform_address() -> Field {
 
 const OPERATE: [Suffix; 5] = [EXTENDED, OPERATION, EVICT, TYPE, STORE_ORDER];
 const EXCHANGE: [Suffix; 5] = [EXTENDED, SWAP, EVICT, SWAP_TYPE, STORE_ORDER];
+const SWAP_GLOBAL: [Suffix; 5] = [EXTENDED, fixed("CAS"), EVICT, SWAP_TYPE, STORE_ORDER];
 const SIMPLE: Field = Field::Memory(PLAIN_ADDRESS);
 
 pub(super) const ROWS: &[Row] = &[
@@ -54,7 +57,7 @@ pub(super) const ROWS: &[Row] = &[
         ATOMG,
         0x3a9,
         &[],
-        &EXCHANGE,
+        &SWAP_GLOBAL,
         &[pred(81), D, SIMPLE, reg(32), reg(64)],
     ),
     plain(ATOM, 0x38a, &[], &OPERATE, &[pred(81), D, SIMPLE, reg(32)]),
@@ -106,23 +109,38 @@ pub(super) const ROWS: &[Row] = &[
     plain(
         ATOMS,
         0xf8c,
-        &[],
+        &[When::Is(87, 4, 10)],
         &[fixed("POPC.INC"), suffix(&[(73, 2)], "32")],
+        &[D, shared(Some(64))],
+    )
+    .high(High::One),
+    plain(
+        ATOMS,
+        0xf8c,
+        &[When::Is(87, 4, 9)],
+        &[fixed("ARRIVE"), suffix(&[(73, 2)], "? ? 64")],
+        &[D, shared(Some(64))],
+    )
+    .high(High::One),
+    plain(
+        ATOM,
+        0xf8a,
+        &[When::Is(87, 4, 9)],
         &[
-            D,
-            Field::Memory(Address {
-                uniform: Some(64),
-                scale: Some(78),
-                ..PLAIN_ADDRESS
-            }),
+            EXTENDED,
+            fixed("ARRIVE"),
+            EVICT,
+            suffix(&[(73, 4)], "? ? 64"),
+            STORE_ORDER,
         ],
+        &[pred(81), D, uniform_address()],
     )
     .high(High::One),
     plain(
         ATOMS,
         0x38d,
-        &[When::Is(87, 1, 0)],
-        &[SWAP, SHARED_TYPE],
+        &[],
+        &[SWAP, SPIN, SHARED_TYPE],
         &[D, shared(None), reg(32), reg(64)],
     ),
 ];

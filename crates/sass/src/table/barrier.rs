@@ -192,4 +192,22 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[Field::Memory(PLAIN_ADDRESS)],
     ),
+    plain(
+        CCTLL,
+        0x990,
+        &[],
+        &[suffix(&[(87, 3)], "PF1 PF2 WB IV IVALL RS IVALLP WBALL")],
+        &[Field::Memory(PLAIN_ADDRESS)],
+    ),
+    plain(
+        ARRIVES,
+        0x9b0,
+        &[],
+        &[fixed("LDGSTSBAR"), fixed("64")],
+        &[Field::Memory(Address {
+            uniform: Some(64),
+            ..PLAIN_ADDRESS
+        })],
+    )
+    .high(High::One),
 ];

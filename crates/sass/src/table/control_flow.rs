@@ -221,6 +221,31 @@ pub(super) const ROWS: &[Row] = &[
         &[suffix(&[(84, 3)], "? ? ? TRAP INT")],
         &[unsigned_or_nothing(&[(34, 20)], 0)],
     ),
+    plain(
+        JMX,
+        0x94c,
+        &[],
+        &[suffix(&[(85, 2)], "- INC DEC")],
+        &[CONDITION, reg(24), ADDEND],
+    ),
+    plain(
+        JMP,
+        0x94a,
+        &[],
+        &[
+            suffix(&[(85, 2)], "- INC DEC"),
+            suffix(&[(32, 2)], "- U DIV CONV"),
+        ],
+        &[
+            CONDITION,
+            Field::Immediate {
+                bits: OFFSET,
+                kind: ImmediateKind::Signed,
+                default: None,
+                scale: 4,
+            },
+        ],
+    ),
 ];
 
 /// Parts of a warp's state that BMOV reaches beside the barriers.

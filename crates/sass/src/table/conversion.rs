@@ -128,22 +128,6 @@ pub(super) const ROWS: &[Row] = &[
         &[D, from_integer(ImmediateKind::Unsigned, Selects::Nothing)],
     ),
     alu(
-        I2F,
-        0x112,
-        ANY_B,
-        &[When::Is(74, 1, 1)],
-        &[suffix(&[(75, 2)], "? F16 - F64"), FROM_INTEGER, ROUND],
-        &[D, from_integer(ImmediateKind::Signed, Selects::Nothing)],
-    ),
-    alu(
-        I2F,
-        0x112,
-        ANY_B,
-        &[When::Is(74, 1, 0)],
-        &[suffix(&[(75, 2)], "? F16 - F64"), FROM_INTEGER, ROUND],
-        &[D, from_integer(ImmediateKind::Unsigned, Selects::Nothing)],
-    ),
-    alu(
         FRND,
         0x107,
         ANY_B,
@@ -176,20 +160,6 @@ pub(super) const ROWS: &[Row] = &[
         &[D, word(B, PLAIN)],
     ),
     alu(
-        F2FP,
-        0x03e,
-        ANY_B,
-        &[When::Is(78, 1, 0)],
-        &[
-            suffix(&[(77, 1)], "- SATFINITE"),
-            suffix(&[(75, 1)], "- RELU"),
-            suffix(&[(76, 1)], "- BF16"),
-            fixed("PACK_AB"),
-            suffix(&[(79, 2)], "- ? ? RZ"),
-        ],
-        &[D, float(A, PLAIN), float(B, PLAIN)],
-    ),
-    alu(
         F2IP,
         0x043,
         ANY,
@@ -203,4 +173,188 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[D, float(A, PLAIN), float(B, PLAIN), float(C, PLAIN)],
     ),
+    // F2FP packs two halves; since sm_89 it names both types and knows eight-bit floats.
+    alu(
+        F2FP,
+        0x03e,
+        ANY_B,
+        &[When::Is(78, 1, 0), When::Is(81, 1, 0)],
+        &[SATFINITE, RELU, BF16, fixed("PACK_AB"), PACK_ROUND],
+        &[D, float(A, PLAIN), float(B, PLAIN)],
+    )
+    .until(Architecture::Sm86),
+    alu(
+        F2FP,
+        0x03e,
+        ANY,
+        &[When::Is(78, 1, 1), When::Is(81, 1, 0)],
+        &[SATFINITE, RELU, BF16, fixed("MERGE_C"), PACK_ROUND],
+        &[D, float(B, PLAIN), MERGED],
+    )
+    .until(Architecture::Sm86),
+    alu(
+        F2FP,
+        0x03e,
+        ANY_B,
+        &[When::Is(78, 1, 0), When::Is(89, 2, 0), When::Is(81, 1, 0)],
+        &[
+            SATFINITE,
+            RELU,
+            PACKED,
+            SOURCE,
+            fixed("PACK_AB"),
+            PACK_ROUND,
+        ],
+        &[D, float(A, PLAIN), float(B, PLAIN)],
+    )
+    .since(Architecture::Sm89),
+    alu(
+        F2FP,
+        0x03e,
+        ANY,
+        &[When::Is(78, 1, 1), When::Is(89, 2, 0), When::Is(81, 1, 0)],
+        &[
+            SATFINITE,
+            RELU,
+            PACKED,
+            SOURCE,
+            fixed("MERGE_C"),
+            PACK_ROUND,
+        ],
+        &[D, float(B, PLAIN), MERGED],
+    )
+    .since(Architecture::Sm89),
+    alu(
+        F2FP,
+        0x03e,
+        ANY,
+        &[When::Is(78, 1, 1), When::Is(89, 2, 2), When::Is(81, 1, 0)],
+        &[
+            SATFINITE,
+            RELU,
+            PACKED,
+            SOURCE,
+            fixed("PACK_AB_MERGE_C"),
+            PACK_ROUND,
+        ],
+        &[D, float(A, PLAIN), float(B, PLAIN), MERGED],
+    )
+    .since(Architecture::Sm89),
+    alu(
+        F2FP,
+        0x03e,
+        ANY,
+        &[
+            When::Is(78, 1, 0),
+            When::Is(89, 2, 2),
+            When::Is(73, 2, 1),
+            When::Is(81, 1, 0),
+        ],
+        &[
+            SATFINITE,
+            RELU,
+            PACKED,
+            fixed("F16.UNPACK_B_MERGE_C"),
+            PACK_ROUND,
+        ],
+        &[D, word(B, PLAIN), MERGED],
+    )
+    .since(Architecture::Sm89),
+    alu(
+        F2FP,
+        0x03e,
+        ANY_B,
+        &[
+            When::Is(78, 1, 0),
+            When::Is(89, 2, 1),
+            When::Is(74, 1, 1),
+            When::Is(81, 1, 0),
+        ],
+        &[RELU, PACKED, SOURCE, fixed("UNPACK_B"), PACK_ROUND],
+        &[
+            D,
+            Field::Source {
+                slot: B,
+                literal: ImmediateKind::Unsigned,
+                adjust: PLAIN,
+                select: Selects::Bits(88, 1, &[Some(Select::None), Some(Select::H1)]),
+            },
+        ],
+    )
+    .since(Architecture::Sm89),
+    alu(
+        I2I,
+        0x038,
+        ANY_B,
+        &[],
+        &[suffix(&[(76, 2)], "U8 S8 U16 S16"), fixed("S32.SAT")],
+        &[D, int(B, PLAIN)],
+    ),
+    alu(
+        I2IP,
+        0x039,
+        ANY_B,
+        &[When::Is(78, 1, 0)],
+        &[
+            suffix(&[(76, 2)], "U8 S8 U16 S16"),
+            fixed("S32"),
+            suffix(&[(74, 2)], "SAT - SATRELU"),
+        ],
+        &[D, int(A, PLAIN), int(B, PLAIN), int(C, PLAIN)],
+    ),
+    alu(
+        I2F,
+        0x112,
+        ANY_B,
+        &[When::Is(84, 2, 0)],
+        &[suffix(&[(75, 2)], "? F16 - F64"), FROM_INTEGER, ROUND],
+        &[
+            D,
+            from_integer(ImmediateKind::Unsigned, Selects::Bits(60, 2, &BYTES)),
+        ],
+    ),
+    alu(
+        I2F,
+        0x112,
+        ANY_B,
+        &[When::Is(84, 2, 1)],
+        &[suffix(&[(75, 2)], "? F16 - F64"), FROM_INTEGER, ROUND],
+        &[
+            D,
+            from_integer(ImmediateKind::Unsigned, Selects::Bits(60, 2, &WORDS)),
+        ],
+    ),
+    alu(
+        I2F,
+        0x112,
+        ANY_B,
+        &[When::Is(85, 1, 1), When::Is(74, 1, 1)],
+        &[suffix(&[(75, 2)], "? F16 - F64"), FROM_INTEGER, ROUND],
+        &[D, from_integer(ImmediateKind::Signed, Selects::Nothing)],
+    ),
+    alu(
+        I2F,
+        0x112,
+        ANY_B,
+        &[When::Is(85, 1, 1), When::Is(74, 1, 0)],
+        &[suffix(&[(75, 2)], "? F16 - F64"), FROM_INTEGER, ROUND],
+        &[D, from_integer(ImmediateKind::Unsigned, Selects::Nothing)],
+    ),
 ];
+
+const SATFINITE: Suffix = suffix(&[(77, 1)], "- SATFINITE");
+const RELU: Suffix = suffix(&[(75, 1)], "- RELU");
+const BF16: Suffix = suffix(&[(76, 1)], "- BF16");
+/// Rounding of a packed result, bits 79 and 80.
+const PACK_ROUND: Suffix = suffix(&[(79, 2)], "- ? ? RZ");
+/// Packed type: bits 76, 86 and 87.
+const PACKED: Suffix = suffix(&[(76, 1), (86, 2)], "F16 BF16 ? TF32 E5M2 E4M3");
+/// Source type, bits 73 and 74.
+const SOURCE: Suffix = suffix(&[(73, 2)], "F32 F16 E5M2 E4M3");
+/// The half that a packed result keeps.
+const MERGED: Field = Field::Source {
+    slot: C,
+    literal: ImmediateKind::Float32,
+    adjust: PLAIN,
+    select: Selects::Bits(72, 1, &[Some(Select::None), Some(Select::H1)]),
+};

@@ -4,7 +4,7 @@ use super::float::ROUND;
 use super::integer::COMBINE;
 use super::*;
 use crate::opcode::Opcode::*;
-use Slot::{A, B, C};
+use Slot::{A, B, C, Last};
 
 const COMPARE: Suffix = suffix(
     &[(76, 4)],
@@ -39,28 +39,14 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         DSETP,
         0x02a,
-        RRR,
+        RRR | ANY_C,
         &[],
         &[COMPARE, COMBINE],
         &[
             pred(81),
             pred(84),
             double(A, SIGNS),
-            double(B, SIGNS),
-            pred_source(87),
-        ],
-    ),
-    alu(
-        DSETP,
-        0x02a,
-        ANY_C,
-        &[],
-        &[COMPARE, COMBINE],
-        &[
-            pred(81),
-            pred(84),
-            double(A, SIGNS),
-            double(C, SIGNS),
+            double(Last, SIGNS),
             pred_source(87),
         ],
     ),

@@ -3,7 +3,7 @@
 use super::integer::COMBINE;
 use super::*;
 use crate::opcode::Opcode::*;
-use Slot::{A, B, C};
+use Slot::{A, B, C, Last};
 
 /// Rounding of results, bits 78 and 79.
 pub(super) const ROUND: Suffix = suffix(&[(78, 2)], "- RM RP RZ");
@@ -23,18 +23,10 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         FADD,
         0x021,
-        RRR,
+        RRR | ANY_C,
         &[],
         &[FTZ, ROUND, SAT],
-        &[D, float(A, SIGNS), float(B, SIGNS)],
-    ),
-    alu(
-        FADD,
-        0x021,
-        ANY_C,
-        &[],
-        &[FTZ, ROUND, SAT],
-        &[D, float(A, SIGNS), float(C, SIGNS)],
+        &[D, float(A, SIGNS), float(Last, SIGNS)],
     ),
     alu(
         FMUL,

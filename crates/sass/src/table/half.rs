@@ -3,7 +3,7 @@
 use super::float::{FTZ, SAT};
 use super::*;
 use crate::opcode::Opcode::*;
-use Slot::{A, B, C};
+use Slot::{A, B, C, Last};
 
 const COMBINE: Suffix = suffix(&[(69, 2)], "AND OR XOR");
 const COMPARE: Suffix = super::float::COMPARE;
@@ -40,18 +40,10 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         HADD2,
         0x030,
-        RRR,
+        RRR | ANY_C,
         &[],
         &[WIDE, FTZ, SAT],
-        &[D, half(A), half(B)],
-    ),
-    alu(
-        HADD2,
-        0x030,
-        ANY_C,
-        &[],
-        &[WIDE, FTZ, SAT],
-        &[D, half(A), half(C)],
+        &[D, half(A), half(Last)],
     ),
     alu(
         HFMA2,
@@ -88,34 +80,18 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         HSET2,
         0x033,
-        RRR,
+        RRR | ANY_C,
         &[],
         &[suffix(&[(71, 1)], "- BF"), COMPARE, FTZ, COMBINE],
-        &[D, half(A), half(B), pred_source(87)],
-    ),
-    alu(
-        HSET2,
-        0x033,
-        ANY_C,
-        &[],
-        &[suffix(&[(71, 1)], "- BF"), COMPARE, FTZ, COMBINE],
-        &[D, half(A), half(C), pred_source(87)],
+        &[D, half(A), half(Last), pred_source(87)],
     ),
     alu(
         HSETP2,
         0x034,
-        RRR,
+        RRR | ANY_C,
         &[],
         &[COMPARE, FTZ, suffix(&[(71, 1)], "- H_AND"), COMBINE],
-        &[pred(81), pred(84), half(A), half(B), pred_source(87)],
-    ),
-    alu(
-        HSETP2,
-        0x034,
-        ANY_C,
-        &[],
-        &[COMPARE, FTZ, suffix(&[(71, 1)], "- H_AND"), COMBINE],
-        &[pred(81), pred(84), half(A), half(C), pred_source(87)],
+        &[pred(81), pred(84), half(A), half(Last), pred_source(87)],
     ),
     alu(
         HFMA2,

@@ -15,24 +15,28 @@ pub(super) const COMPARE: Suffix = suffix(&[(76, 3)], "F LT EQ LE GT NE GE T");
 /// Unsigned unless bit 73 is set.
 pub(super) const SIGNED: Suffix = suffix(&[(73, 1)], "U32 -");
 
-/// IMAD's result width and signedness where an alias prints them.
-const MOVES: &[When] = &[
-    When::Is(24, 8, 255),
-    When::Is(32, 8, 255),
-    When::Is(74, 1, 0),
-];
-const MOVES_SWAPPED: &[When] = &[
-    When::Is(24, 8, 255),
+/// IMAD that moves its third source, since its first or second is RZ or it multiplies RZ … by one;
+/// bindless constants (bit 91) keep the plain name.
+const PRODUCT_ZERO: &[When] = &[When::Is(24, 8, 255), When::Is(74, 1, 0), When::Is(91, 1, 0)];
+const PRODUCT_ZERO_B: &[When] = &[When::Is(32, 8, 255), When::Is(74, 1, 0)];
+const PRODUCT_ZERO_SWAPPED: &[When] =
+    &[When::Is(64, 8, 255), When::Is(74, 1, 0), When::Is(91, 1, 0)];
+const TIMES_ONE: &[When] = &[
+    When::Is(32, 32, 1),
     When::Is(64, 8, 255),
     When::Is(74, 1, 0),
 ];
+/// IMAD that shifts: times a power of two, plus RZ. A shift by 16 keeps the plain name.
 const SHIFTS: &[When] = &[
-    When::PowerOfTwo(32, 32),
+    When::PowerOfTwo(32, 31),
+    When::Is(63, 1, 0),
+    When::Not(32, 32, 0x10000),
     When::Is(64, 8, 255),
     When::Is(74, 1, 0),
-    When::Not(32, 32, 1),
 ];
+/// IMAD that adds: times one.
 const ADDS: &[When] = &[When::Is(32, 32, 1), When::Is(74, 1, 0)];
+const MULTIPLY_ADD: &[Field] = &[D, int(A, PLAIN), int(B, PLAIN), int(C, NEGATE)];
 
 /// Shifts: type in bits 73 and 74, `.W` 75, direction 76, `.HI` 80.
 pub(super) const SHIFT: [Suffix; 4] = [
@@ -79,18 +83,34 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         IMAD,
         0x024,
-        RRR,
-        MOVES,
+        RRR | RRI | RRC | RIR | RCR,
+        PRODUCT_ZERO,
         &[fixed("MOV"), SIGNED],
-        &[D, int(A, PLAIN), int(B, PLAIN), int(C, NEGATE)],
+        MULTIPLY_ADD,
+    ),
+    alu(
+        IMAD,
+        0x024,
+        RRR,
+        PRODUCT_ZERO_B,
+        &[fixed("MOV"), SIGNED],
+        MULTIPLY_ADD,
     ),
     alu(
         IMAD,
         0x024,
         RRI | RRC,
-        MOVES_SWAPPED,
+        PRODUCT_ZERO_SWAPPED,
         &[fixed("MOV"), SIGNED],
-        &[D, int(A, PLAIN), int(B, PLAIN), int(C, NEGATE)],
+        MULTIPLY_ADD,
+    ),
+    alu(
+        IMAD,
+        0x024,
+        RIR,
+        TIMES_ONE,
+        &[fixed("MOV"), SIGNED],
+        MULTIPLY_ADD,
     ),
     alu(
         IMAD,
@@ -98,7 +118,7 @@ pub(super) const ROWS: &[Row] = &[
         RIR,
         SHIFTS,
         &[fixed("SHL"), SIGNED],
-        &[D, int(A, PLAIN), int(B, PLAIN), int(C, NEGATE)],
+        MULTIPLY_ADD,
     ),
     alu(
         IMAD,
@@ -106,7 +126,7 @@ pub(super) const ROWS: &[Row] = &[
         RIR,
         ADDS,
         &[fixed("IADD"), SIGNED],
-        &[D, int(A, PLAIN), int(B, PLAIN), int(C, NEGATE)],
+        MULTIPLY_ADD,
     ),
     alu(
         IMAD,

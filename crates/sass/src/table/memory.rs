@@ -68,14 +68,21 @@ const STORE: [Suffix; 4] = [EXTENDED, EVICT, SIZE, STORE_ORDER];
 /// The predicate that a load's fill condition reads.
 const FILL: Field = gate(64, false);
 
+/// Order and scope of LDGSTS, bits 77 to 80.
+const COPY_ORDER: Suffix = suffix(
+    &[(77, 4)],
+    "- CONSTANT.PRIVATE CONSTANT.CTA CONSTANT.CTA.PRIVATE CONSTANT MMIO.CTA GPU.PRIVATE \
+     MMIO.CTA.PRIVATE MMIO.SM CONSTANT.SM MMIO.VC CONSTANT.SM.PRIVATE MMIO.GPU CONSTANT.VC \
+     CONSTANT.VC.PRIVATE CONSTANT.GPU",
+);
 /// Suffixes of LDGSTS: L2 fill in bits 71 and 72, order as a load's but for two scopes.
 const COPY: [Suffix; 7] = [
     fixed("E"),
-    suffix(&[(81, 1)], "- BYPASS"),
+    suffix(&[(81, 1)], "BYPASS -"),
     EVICT,
     suffix(&[(71, 2)], "- LTC64B LTC128B LTC256B"),
     suffix(&[(73, 3)], "? ? ? ? - 64 128"),
-    LOAD_ORDER,
+    COPY_ORDER,
     suffix(&[(82, 1)], "- ZFILL"),
 ];
 /// Shared destination and global source of LDGSTS; one of them may take a uniform register.
@@ -267,7 +274,7 @@ pub(super) const ROWS: &[Row] = &[
         0xfae,
         &[],
         &COPY,
-        &[COPY_TO, COPY_FROM_UNIFORM, gate(87, false)],
+        &[COPY_TO, COPY_FROM_UNIFORM, pred_source_or_nothing(87)],
     )
     .high(High::One),
     plain(
@@ -275,7 +282,7 @@ pub(super) const ROWS: &[Row] = &[
         0xdae,
         &[],
         &COPY,
-        &[COPY_TO_UNIFORM, COPY_FROM, gate(87, false)],
+        &[COPY_TO_UNIFORM, COPY_FROM, pred_source_or_nothing(87)],
     )
     .high(High::One),
     plain(

@@ -8,15 +8,22 @@ pub(super) const ROWS: &[Row] = &[
     plain(
         MATCH,
         0x3a1,
-        &[When::Is(79, 1, 0)],
+        &[When::Is(79, 1, 1)],
         &[fixed("ANY"), suffix(&[(73, 1)], "- U64")],
         &[D, reg(24)],
     ),
     plain(
         MATCH,
         0x3a1,
-        &[When::Is(79, 1, 1)],
+        &[When::Is(79, 1, 0)],
         &[fixed("ALL"), suffix(&[(73, 1)], "- U64")],
         &[pred(81), D, reg(24)],
+    ),
+    plain(
+        PMTRIG,
+        0x801,
+        &[],
+        &[],
+        &[pred_source(87), unsigned(&[(32, 16)])],
     ),
 ];
