@@ -70,12 +70,6 @@ impl ConstantCache {
         }
     }
 
-    /// The line that holds `address`.
-    #[inline]
-    pub fn line(&self, address: u32) -> u32 {
-        address / self.line_bytes
-    }
-
     /// Bytes per line.
     pub fn line_bytes(&self) -> u32 {
         self.line_bytes

@@ -77,11 +77,6 @@ impl CopyGroups {
         }
     }
 
-    /// Whether copies are under way.
-    pub fn any_under_way(&self) -> bool {
-        self.groups.iter().any(|group| group.under_way > 0)
-    }
-
     /// A new warp.
     pub fn clear(&mut self) {
         self.groups.clear();

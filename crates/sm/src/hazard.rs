@@ -612,6 +612,21 @@ impl Hazards {
         }
     }
 
+    /// Instruction `second` touches a register that the deferred operation `first` has not delivered; it
+    /// is held until then (DESIGN.md V5).
+    pub fn touches_pending(&mut self, first: u32, second: u32, place: u16, slot: u8, cycle: u64) {
+        if self.enabled {
+            let kind = HazardKind::ReadAfterWrite;
+            self.report(kind, first, second, place as usize, 0, 0, slot, cycle);
+        }
+    }
+
+    /// Whether hazards are checked.
+    #[inline]
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+
     /// Records a hazard that another part of the SM found (LDGSTS).
     #[allow(clippy::too_many_arguments)]
     pub fn report(

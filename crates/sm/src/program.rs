@@ -158,11 +158,11 @@ impl Distances {
         let mut cycles = Vec::with_capacity(DistanceKind::ALL.len() * classes * classes);
         let mut largest = vec![0u8; classes];
         for kind in DistanceKind::ALL {
-            for producer in 0..classes {
+            for (producer, largest) in largest.iter_mut().enumerate() {
                 for consumer in 0..classes {
                     let distance = table.distance(*kind, producer, consumer);
                     let distance = distance.min(u8::MAX as u16) as u8;
-                    largest[producer] = largest[producer].max(distance);
+                    *largest = (*largest).max(distance);
                     cycles.push(distance);
                 }
             }

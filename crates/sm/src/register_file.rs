@@ -61,17 +61,17 @@ impl ReadPorts {
         }
         self.advance(now);
         let span = (1u32 << window) - 1;
-        for bank in 0..2 {
-            let mut free = 0;
-            for port in 0..self.ports {
-                free += (!(self.busy[bank][port] >> 1) & span).count_ones();
-            }
-            if free < needs[bank] as u32 {
+        for (busy, need) in self.busy.iter().zip(needs) {
+            let free: u32 = busy[..self.ports]
+                .iter()
+                .map(|word| (!(word >> 1) & span).count_ones())
+                .sum();
+            if free < need as u32 {
                 return false;
             }
         }
-        for bank in 0..2 {
-            for _ in 0..needs[bank] {
+        for (bank, need) in needs.into_iter().enumerate() {
+            for _ in 0..need {
                 self.take(bank, span);
             }
         }

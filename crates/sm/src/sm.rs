@@ -14,6 +14,7 @@ use crate::fence::{Fence, Orders};
 use crate::front_end::level1::{Level1, MEMORY_UNIT, Purpose};
 use crate::hazard::{Hazard, Hazards, NO_HAZARD};
 use crate::memory_unit::MemoryUnit;
+use crate::memory_unit::copy_check::CopyCheck;
 use crate::parameters::SmParameters;
 use crate::port::{Outstanding, Port};
 use crate::program::Program;
@@ -108,6 +109,8 @@ pub struct Sm {
     freed: bool,
     pub(crate) effect: Effect,
     pub(crate) hazards: Hazards,
+    /// Shared bytes that copies are writing; only fed when hazards are checked.
+    pub(crate) copy_check: CopyCheck,
     pub(crate) statistics: SmStatistics,
     pub(crate) barrier_waits: Vec<Wait>,
     pub(crate) orders: Orders,
@@ -162,6 +165,7 @@ impl Sm {
             freed: false,
             effect: Effect::new(),
             hazards: Hazards::new(launch.check_hazards, launch.program.places, slots),
+            copy_check: CopyCheck::default(),
             statistics: SmStatistics::default(),
             barrier_waits: Vec::new(),
             orders: Orders::default(),
@@ -756,6 +760,7 @@ impl Sm {
             left &= left - 1;
             self.warps[slot].resident = false;
         }
+        self.copy_check.clear(place as u8);
         self.freed = true;
         self.finished_at = self.now + 1;
     }
@@ -784,28 +789,32 @@ impl Sm {
     pub(crate) fn touches_deferred(&mut self, slot: u8, local: usize) -> bool {
         let sub = &self.sub_cores[slot as usize % SUB_CORES];
         let row = &self.program.rows[sub.pc[local] as usize];
-        let touched = self.deferred_under_way.iter().any(|&(other, index)| {
+        let next = sub.pc[local];
+        let touched = self.deferred_under_way.iter().find_map(|&(other, index)| {
             if other != slot {
-                return false;
+                return None;
             }
-            let older = &self.program.rows[self.unit.records[index].pc as usize];
-            let pending = self.program.marks(older.writes);
-            let uses = self
+            let older = self.unit.records[index].pc;
+            let pending = self.program.marks(self.program.rows[older as usize].writes);
+            let mut uses = self
                 .program
                 .marks(row.reads)
                 .iter()
                 .chain(self.program.marks(row.writes));
-            uses.clone().any(|mark| {
+            let mark = uses.find(|mark| {
                 pending.iter().any(|write| {
                     mark.first < write.first + write.count as u16
                         && write.first < mark.first + mark.count as u16
                 })
-            })
+            })?;
+            Some((older, mark.first))
         });
-        if touched {
+        if let Some((older, place)) = touched {
+            self.hazards
+                .touches_pending(older, next, place, slot, self.now);
             self.hold(slot, StallReason::LongScoreboard);
         }
-        touched
+        touched.is_some()
     }
 
     /// A deferred operation of the warp in `slot` has delivered.

@@ -81,12 +81,6 @@ impl Tags {
         self.lines[victim] = line;
         self.used[victim] = now;
     }
-
-    /// Forgets everything.
-    pub fn invalidate(&mut self) {
-        self.lines.fill(EMPTY);
-        self.generation += 1;
-    }
 }
 
 #[cfg(test)]

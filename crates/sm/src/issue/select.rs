@@ -5,6 +5,7 @@ use source::{Cycle, Fault, Pc, Source, Special, WarpSlot};
 
 use super::cggty;
 use crate::event::Event;
+use crate::hazard::HazardKind;
 use crate::program::{NO_CONSTANT, Path, Row};
 use crate::sm::Sm;
 use crate::stall_reason::StallReason;
@@ -202,16 +203,45 @@ impl Sm {
         if copies {
             record.group = warp.copies.start();
         }
+        if self.hazards.enabled() {
+            self.check_copies(index, pc, warp_slot);
+        }
+        let record = &self.unit.records[index];
+        let warp = &mut self.warps[warp_slot as usize];
+        let has_result = self.program.rows[pc as usize].writes.1 > 0;
         if deferred {
             for step in 0..record.sectors.count as usize {
                 self.unit.l1d.drop_sector(record.sectors.sector[step]);
             }
-            if row.writes.1 > 0 {
+            if has_result {
                 warp.deferred += 1;
                 self.deferred_under_way.push((warp_slot, index));
             }
         }
         index
+    }
+
+    /// The part of the hazard check that concerns LDGSTS.
+    fn check_copies(&mut self, index: u16, pc: u32, warp_slot: u8) {
+        if !self.effect.accesses {
+            return;
+        }
+        let cta = self.warps[warp_slot as usize].cta;
+        let access = &self.effect.access;
+        match access.operation {
+            source::Operation::CopyToShared => {
+                self.copy_check.start(index, cta, pc, self.now, access);
+            }
+            source::Operation::Load if !self.copy_check.is_empty() => {
+                if let Some((copy, issued)) = self.copy_check.touched(cta, access) {
+                    let kind = HazardKind::CopyNotWaitedFor;
+                    let found = self.now - issued;
+                    self.hazards
+                        .report(kind, copy, pc, 0, found, 0, warp_slot, self.now);
+                }
+            }
+            _ => {}
+        }
     }
 
     /// Instructions that do something at issue besides going down the pipeline.

@@ -4,7 +4,6 @@ use source::{MemoryKind, Operation, RequestKind, Sector};
 
 use super::l1d::Lookup;
 use crate::event::{Event, RecordIndex};
-use crate::front_end::level1::MEMORY_UNIT;
 use crate::port::Outstanding;
 use crate::sm::Sm;
 
@@ -243,6 +242,5 @@ impl Sm {
             false
         });
         self.unit.constant_waiters = waiters;
-        debug_assert!(MEMORY_UNIT == 4);
     }
 }

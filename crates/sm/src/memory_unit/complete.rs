@@ -103,6 +103,7 @@ impl Sm {
         }
         self.hazards.retired(hazard, &self.program, self.now);
         if operation == source::Operation::CopyToShared {
+            self.copy_check.done(index);
             self.copy_done(slot, group);
         }
         self.unit.records.remove(index);

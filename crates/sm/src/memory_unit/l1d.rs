@@ -88,7 +88,8 @@ impl L1d {
     #[inline]
     fn set(&self, line: u64) -> usize {
         let index = if self.hashed {
-            line ^ line / self.sets as u64 ^ line / (self.sets as u64 * self.sets as u64)
+            let sets = self.sets as u64;
+            line ^ (line / sets) ^ (line / (sets * sets))
         } else {
             line
         };

@@ -7,6 +7,7 @@
 mod access;
 pub mod coalesce;
 mod complete;
+pub mod copy_check;
 mod hand_over;
 pub mod l1d;
 pub mod record;

@@ -66,7 +66,6 @@ const NONE: RecordIndex = RecordIndex::MAX;
 pub struct Records {
     records: Vec<Record>,
     free: RecordIndex,
-    in_use: u32,
 }
 
 impl Records {
@@ -79,11 +78,6 @@ impl Records {
         }
     }
 
-    /// Number of records in use.
-    pub fn in_use(&self) -> u32 {
-        self.in_use
-    }
-
     /// A new record for the instruction of `row` that `effect` describes.
     pub fn add(&mut self, row: &Row, pc: u32, slot: u8, effect: &Effect) -> RecordIndex {
         let index = if self.free != NONE {
@@ -94,7 +88,6 @@ impl Records {
             self.records.push(Record::blank());
             self.records.len() as RecordIndex - 1
         };
-        self.in_use += 1;
         self.records[index as usize].fill(row, pc, slot, effect);
         index
     }
@@ -103,7 +96,6 @@ impl Records {
     pub fn remove(&mut self, index: RecordIndex) {
         self.records[index as usize].next_free = self.free;
         self.free = index;
-        self.in_use -= 1;
     }
 }
 
