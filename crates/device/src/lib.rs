@@ -2,5 +2,48 @@
 //! instruction source with `sm` and `memory` (MODEL.md §8).
 //!
 //! Invariant: memory, cycles and statistics of a run depend on neither host threads nor window.
+//!
+//! In the order of a run: [`launch`] reads what is to run, [`Session`] fills the buffers of a
+//! [`Device`] and runs the launches, [`engine`] moves time, [`statistics`] names what was counted,
+//! a [`RunReport`] tells it.
 
+mod device;
+pub mod engine;
+mod error;
+mod files;
+mod functional;
 pub mod launch;
+mod options;
+mod report;
+mod session;
+pub mod statistics;
+mod timed;
+
+pub use device::{Device, LoadedCubin, Prepared};
+pub use exec::{HostIsa, UnknownOp};
+pub use engine::{EngineParameters, Hang, HangKind, Progress};
+pub use error::{FaultReport, HangReport, RunError};
+pub use files::Files;
+pub use options::{DEFAULT_MAX_CYCLES, Mode, RunOptions};
+pub use report::{HazardReport, LaunchReport, RunReport, Timing};
+pub use session::{RunProgress, Session};
+pub use statistics::{Metric, MetricValue};
+
+/// Whether an execution is written for an instruction.
+pub fn executes(instruction: &sass::Instruction) -> bool {
+    exec::executes(instruction)
+}
+
+/// Whether the timing model knows an instruction's latency class.
+pub fn is_timed(instruction: &sass::Instruction) -> bool {
+    let _ = sass::class(instruction);
+    true
+}
+
+/// Every parameter that the model reads from a GPU document.
+pub fn declarations() -> Vec<&'static [hardware::Declaration]> {
+    let mut declared = memory::declarations();
+    declared.extend(sm::declarations());
+    declared.push(EngineParameters::DECLARED);
+    declared
+}

@@ -113,11 +113,11 @@ fn list_sizes(sizes: &[u32]) -> String {
 
 fn fitting(size: u32) -> &'static str {
     match size {
-        1 => "i8, u8 or a byte of hex",
-        2 => "i16, u16, f16 or 2 bytes of hex",
-        4 => "i32, u32, f32 or 4 bytes of hex",
-        8 => "a buffer, i64, u64, f64 or 8 bytes of hex",
-        _ => "that many bytes of hex",
+        1 => "i8, u8 or `bytes` of 1",
+        2 => "i16, u16, f16 or `bytes` of 2",
+        4 => "i32, u32, f32 or `bytes` of 4",
+        8 => "a buffer, i64, u64, f64 or `bytes` of 8",
+        _ => "that many `bytes`",
     }
 }
 
@@ -180,7 +180,7 @@ pub fn pack(
 }
 
 const EXPECTED: &str = "the name of a buffer, a number with its type as in `{ i32 = 5 }`, \
-                        `{ buffer = \"a\", offset = 16 }` or `{ hex = \"00ff\" }`";
+                        `{ buffer = \"a\", offset = 16 }` or `{ bytes = \"00ff\" }`";
 
 /// Reads one entry of `args`.
 pub(crate) fn read_argument(value: &Value<'_>, buffers: &[Buffer]) -> Reading<Argument> {
@@ -208,7 +208,7 @@ pub(crate) fn read_argument(value: &Value<'_>, buffers: &[Buffer]) -> Reading<Ar
     let [(name, entry)] = entries.as_slice() else {
         return Err(value.error(format!("a table of {} keys", entries.len()), EXPECTED));
     };
-    if *name == "hex" {
+    if *name == "bytes" {
         let text = entry.string("hexadecimal digits")?;
         return parse_hex(text)
             .map(Argument::Bytes)
@@ -267,7 +267,7 @@ pub struct ArgumentSyntaxError {
 
 /// How arguments are written on the command line.
 pub const ARGUMENT_SYNTAX: &str = "\
-TYPE:VALUE (i32:5, f32:1.5, u64:0x10), hex:BYTES, [NAME=]TYPE:COUNT:INIT (a new buffer; INIT is \
+TYPE:VALUE (i32:5, f32:1.5, u64:0x10), bytes:HEX, [NAME=]TYPE:COUNT:INIT (a new buffer; INIT is \
 zero, fill(v), iota(start,step), random(seed,low,high), values(a,b,…), ring(seed,stride) or \
 @file.bin), or the NAME of an earlier buffer";
 
@@ -313,7 +313,7 @@ pub fn parse_argument(
             )),
         };
     };
-    if kind == "hex" && name.is_none() {
+    if kind == "bytes" && name.is_none() {
         return parse_hex(value).map(Argument::Bytes).ok_or_else(|| {
             wrong(
                 format!("`{value}`"),
@@ -395,11 +395,11 @@ mod tests {
                 value: Number::Real(1.5)
             })
         );
-        assert_eq!(parse("hex:00ff"), Ok(Argument::Bytes(vec![0, 255])));
+        assert_eq!(parse("bytes:00ff"), Ok(Argument::Bytes(vec![0, 255])));
         assert!(parse("u8:256").is_err());
         assert!(parse("u8:").is_err());
         assert!(parse("i33:1").unwrap_err().to_string().contains("i32"));
-        assert!(parse("hex:0").is_err());
+        assert!(parse("bytes:0").is_err());
     }
 
     #[test]

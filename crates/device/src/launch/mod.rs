@@ -13,3 +13,4 @@ pub use buffer::{Buffer, Contents};
 pub use check::{Check, CheckOutcome, Expectation};
 pub use document::LaunchFileError;
 pub use file::{KernelLaunch, Workload};
+pub use reference::{Comparison, Mismatch, Number};

@@ -1,0 +1,245 @@
+//! A GPU with its memory: modules and buffers go in, launches run on it one after the other.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use cubin::Cubin;
+use exec::{GlobalMemory, LaunchOptions, Module, Program};
+use hardware::{
+    CardParameters, CtaFootprint, Gpu, LaunchParameters, MemoryParameters, Occupancy,
+    OccupancyParameters,
+};
+use memory::MemorySystem;
+use sm::SmParameters;
+
+use crate::engine::{EngineParameters, Progress, Threads};
+use crate::error::RunError;
+use crate::launch::{Argument, KernelLaunch, pack};
+use crate::options::{Mode, RunOptions};
+use crate::report::LaunchReport;
+
+/// A simulated GPU.
+#[derive(Debug)]
+pub struct Device {
+    pub(crate) gpu: Gpu,
+    pub(crate) card: CardParameters,
+    pub(crate) dram: MemoryParameters,
+    pub(crate) limits: OccupancyParameters,
+    pub(crate) launching: LaunchParameters,
+    pub(crate) engine: EngineParameters,
+    pub(crate) sm: Arc<SmParameters>,
+    pub(crate) global: GlobalMemory,
+    pub(crate) beyond: MemorySystem,
+    pub(crate) threads: Threads,
+    launches: u64,
+}
+
+/// A cubin loaded on a device.
+#[derive(Debug)]
+pub struct LoadedCubin {
+    /// Its path, for messages.
+    pub file: std::path::PathBuf,
+    /// What it holds.
+    pub cubin: Cubin,
+    /// Its code and variables on the device.
+    pub module: Arc<Module>,
+}
+
+/// A launch that has been found possible.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(crate) launch: Arc<exec::Launch>,
+    pub(crate) occupancy: Occupancy,
+}
+
+impl Device {
+    /// A device with nothing on it.
+    ///
+    /// # Errors
+    /// Parameters of the GPU that are missing or do not fit each other, threads that cannot be had.
+    pub fn new(gpu: Gpu, threads: usize) -> Result<Device, RunError> {
+        let card = CardParameters::load(&gpu)?;
+        let dram = MemoryParameters::load(&gpu)?;
+        let limits = OccupancyParameters::load(&gpu)?;
+        let launching = LaunchParameters::load(&gpu)?;
+        let engine = EngineParameters::load(&gpu)?;
+        let sm = SmParameters::load(&gpu)?;
+        let beyond = MemorySystem::new(&gpu)?;
+        let most = beyond.request_latency() + beyond.reply_latency();
+        if engine.visibility_quantum > most {
+            return Err(RunError::Quantum { quantum: engine.visibility_quantum, most });
+        }
+        let global = GlobalMemory::with_capacity(dram.dram_size);
+        let threads = Threads::new(threads)
+            .map_err(|error| RunError::Threads { count: threads, reason: error.to_string() })?;
+        Ok(Device {
+            gpu,
+            card,
+            dram,
+            limits,
+            launching,
+            engine,
+            sm,
+            global,
+            beyond,
+            threads,
+            launches: 0,
+        })
+    }
+
+    /// The GPU.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Device memory.
+    pub fn memory(&self) -> &GlobalMemory {
+        &self.global
+    }
+
+    /// Device memory, to be written.
+    pub fn memory_mut(&mut self) -> &mut GlobalMemory {
+        &mut self.global
+    }
+
+    /// Loads a cubin.
+    ///
+    /// # Errors
+    /// A cubin that is malformed, or for an architecture that the GPU cannot run.
+    pub fn load(&mut self, file: &Path, bytes: &[u8]) -> Result<LoadedCubin, RunError> {
+        let wrong = |error| RunError::Cubin { file: file.to_owned(), error };
+        let cubin = Cubin::parse(bytes).map_err(wrong)?;
+        let (code, hardware) = (cubin.sm(), self.card.architecture);
+        if !runs_on(code, hardware) {
+            return Err(RunError::WrongArchitecture {
+                file: file.to_owned(),
+                code,
+                gpu: self.gpu.name().to_owned(),
+                hardware,
+            });
+        }
+        let module = Module::load(&cubin, &mut self.global).map_err(|error| match error {
+            exec::ExecError::Cubin(error) => wrong(error),
+            error => RunError::Memory(error),
+        })?;
+        Ok(LoadedCubin { file: file.to_owned(), cubin, module: Arc::new(module) })
+    }
+
+    /// Checks a launch against kernel and GPU and makes it ready. `addresses[i]` is the device address
+    /// of buffer i.
+    ///
+    /// # Errors
+    /// A kernel that is not there, arguments that do not fit it, a shape that the GPU refuses.
+    pub fn prepare(
+        &mut self,
+        loaded: &LoadedCubin,
+        wanted: &KernelLaunch,
+        addresses: &[u64],
+        options: &RunOptions,
+    ) -> Result<Prepared, RunError> {
+        let kernel = loaded
+            .cubin
+            .kernel(&wanted.kernel)
+            .map_err(|error| RunError::Cubin { file: loaded.file.clone(), error })?;
+        let parameters = pack(&wanted.arguments, kernel, addresses)?;
+        let name = || kernel.name.clone();
+        self.launching
+            .accept(wanted.grid, wanted.block, kernel.parameter_size)
+            .map_err(|error| RunError::Launch { kernel: name(), error })?;
+        let shared = u64::from(kernel.static_shared) + u64::from(wanted.shared);
+        let occupancy = self
+            .limits
+            .occupancy(&CtaFootprint {
+                threads: wanted.block.iter().product(),
+                registers_per_thread: kernel.registers,
+                shared: u32::try_from(shared).unwrap_or(u32::MAX),
+                barriers: kernel.barriers,
+            })
+            .map_err(|error| RunError::Occupancy { kernel: name(), error })?;
+        let wrong = |error| RunError::Exec { kernel: name(), error };
+        let program =
+            Program::of_section(&loaded.cubin, kernel.section, Arc::clone(&loaded.module))
+                .map_err(wrong)?;
+        self.launches += 1;
+        let launch = exec::Launch::new(
+            Arc::new(program),
+            wanted.grid,
+            wanted.block,
+            &parameters,
+            LaunchOptions {
+                dynamic_shared: wanted.shared,
+                unknown_op: options.unknown_op,
+                host: options.host_isa,
+                sm_count: self.card.sms,
+                grid_id: self.launches,
+                ..LaunchOptions::default()
+            },
+        )
+        .map_err(wrong)?;
+        Ok(Prepared { launch: Arc::new(launch), occupancy })
+    }
+
+    /// Runs a launch to its end.
+    ///
+    /// # Errors
+    /// A fault of the program, or a launch that does not end.
+    pub fn run(
+        &mut self,
+        prepared: &Prepared,
+        options: &RunOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<LaunchReport, RunError> {
+        let start = Instant::now();
+        let mut report = match options.mode {
+            Mode::Timing => self.run_timed(prepared, options, progress)?,
+            Mode::Functional => self.run_functional(prepared, options)?,
+        };
+        report.host_seconds = start.elapsed().as_secs_f64();
+        Ok(report)
+    }
+
+    /// What is known of a launch before it runs.
+    pub(crate) fn blank_report(&self, prepared: &Prepared, mode: Mode) -> LaunchReport {
+        let launch = &prepared.launch;
+        let kernel = launch.program().kernel();
+        LaunchReport {
+            kernel: kernel.name.clone(),
+            gpu: self.gpu.name().to_owned(),
+            gpu_title: self.gpu.title().to_owned(),
+            architecture: launch.program().module().architecture().number(),
+            mode,
+            grid: launch.grid(),
+            block: launch.block(),
+            registers: kernel.registers,
+            static_shared: kernel.static_shared,
+            dynamic_shared: launch.options().dynamic_shared,
+            occupancy: prepared.occupancy.clone(),
+            warps_per_sm: self.limits.warps_per_sm,
+            warp_instructions: 0,
+            thread_instructions: 0,
+            timing: None,
+            not_modelled: Vec::new(),
+            threads: match mode {
+                Mode::Timing => self.threads.count(),
+                Mode::Functional => 1,
+            },
+            host_seconds: 0.0,
+        }
+    }
+}
+
+/// Whether a GPU of architecture `hardware` runs code for `code`: same generation, not newer.
+fn runs_on(code: u32, hardware: u32) -> bool {
+    code / 10 == hardware / 10 && code <= hardware
+}
+
+impl KernelLaunch {
+    /// The buffers that the launch is given.
+    pub fn buffers(&self) -> impl Iterator<Item = usize> + '_ {
+        self.arguments.iter().filter_map(|argument| match argument {
+            Argument::Buffer { buffer, .. } => Some(*buffer),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,59 @@
+//! What a run can choose besides workload and GPU.
+
+use exec::{HostIsa, UnknownOp};
+
+/// Cycles after which a launch is given up unless the user says otherwise.
+pub const DEFAULT_MAX_CYCLES: u64 = 1_000_000_000;
+
+/// How a run executes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Cycle by cycle.
+    #[default]
+    Timing,
+    /// Results only.
+    Functional,
+}
+
+impl Mode {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Mode::Timing => "timing",
+            Mode::Functional => "functional",
+        }
+    }
+}
+
+/// Choices of a run. Threads, window and host instruction set never change a result.
+#[derive(Debug, Clone)]
+pub struct RunOptions {
+    /// How to execute.
+    pub mode: Mode,
+    /// Whether to report instructions that come before the values they need.
+    pub check_hazards: bool,
+    /// Host threads; 0 for as many as there are.
+    pub threads: usize,
+    /// Longest window in cycles; the visibility quantum by default.
+    pub window: Option<u64>,
+    /// Cycles after which a launch is given up.
+    pub max_cycles: u64,
+    /// What an unknown instruction does.
+    pub unknown_op: UnknownOp,
+    /// Host instruction set; the best of the machine by default.
+    pub host_isa: Option<HostIsa>,
+}
+
+impl Default for RunOptions {
+    fn default() -> RunOptions {
+        RunOptions {
+            mode: Mode::Timing,
+            check_hazards: true,
+            threads: 0,
+            window: None,
+            max_cycles: DEFAULT_MAX_CYCLES,
+            unknown_op: UnknownOp::Error,
+            host_isa: None,
+        }
+    }
+}

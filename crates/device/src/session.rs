@@ -1,0 +1,262 @@
+//! A workload on a device: buffers filled, launches run in order, results checked.
+
+use std::path::{Path, PathBuf};
+
+use hardware::Gpu;
+use reference::{Comparison, ElementType, Initializer, Inputs, Values, compare, initialize};
+
+use crate::device::Device;
+use crate::engine::Progress;
+use crate::error::RunError;
+use crate::files::Files;
+use crate::launch::{Buffer, CheckOutcome, Contents, Expectation, Workload};
+use crate::options::RunOptions;
+use crate::report::RunReport;
+
+/// No cubin is larger than this.
+const LARGEST_CUBIN: u64 = 1 << 30;
+/// Bytes of first contents other than zeros that one workload may have.
+const MOST_CONTENTS: u64 = 4 << 30;
+
+/// A workload with the device that it runs on.
+#[derive(Debug)]
+pub struct Session<'a> {
+    workload: &'a Workload,
+    files: &'a Files,
+    device: Device,
+    addresses: Vec<u64>,
+}
+
+/// How far a run is: which launch, and how far in it.
+#[derive(Debug, Clone, Copy)]
+pub struct RunProgress {
+    /// Position of the launch, from 0.
+    pub launch: usize,
+    /// Launches in all.
+    pub launches: usize,
+    /// How far the launch is.
+    pub progress: Progress,
+}
+
+impl<'a> Session<'a> {
+    /// A device with the workload's buffers in its memory.
+    ///
+    /// # Errors
+    /// A GPU at fault, buffers that do not fit its memory or cannot be filled.
+    pub fn new(
+        workload: &'a Workload,
+        files: &'a Files,
+        gpu: Gpu,
+        options: &RunOptions,
+    ) -> Result<Session<'a>, RunError> {
+        let mut device = Device::new(gpu, options.threads)?;
+        let filled = workload.buffers.iter().filter(|buffer| !buffer.contents.is_zero());
+        let bytes = filled.fold(0u64, |sum, buffer| sum.saturating_add(buffer.bytes()));
+        if bytes > MOST_CONTENTS {
+            return Err(RunError::TooMuch { bytes, limit: MOST_CONTENTS });
+        }
+        let memory = device.memory_mut();
+        let mut addresses = Vec::with_capacity(workload.buffers.len());
+        for buffer in &workload.buffers {
+            addresses
+                .push(memory.allocate(buffer.bytes(), &buffer.name).map_err(RunError::Memory)?);
+        }
+        for (buffer, address) in workload.buffers.iter().zip(&addresses) {
+            if !buffer.contents.is_zero() {
+                let bytes = first_contents(buffer, files)?;
+                memory.write(*address, &bytes).map_err(RunError::Memory)?;
+            }
+        }
+        Ok(Session { workload, files, device, addresses })
+    }
+
+    /// Runs all launches and checks the results.
+    ///
+    /// # Errors
+    /// Input at fault, found before anything runs, or a run that fails.
+    pub fn run(
+        &mut self,
+        options: &RunOptions,
+        progress: &mut dyn FnMut(RunProgress),
+    ) -> Result<RunReport, RunError> {
+        for check in &self.workload.checks {
+            if let Expectation::Reference(name) = &check.expectation
+                && reference::find(name).is_none()
+            {
+                return Err(RunError::UnknownReference {
+                    name: name.clone(),
+                    known: reference::names().collect(),
+                });
+            }
+        }
+        let name = self.cubin_name();
+        let bytes = self.files.read(&name, LARGEST_CUBIN)?;
+        let loaded = self.device.load(&self.files.path(&name), &bytes)?;
+        drop(bytes);
+        let prepared = self
+            .workload
+            .launches
+            .iter()
+            .map(|launch| self.device.prepare(&loaded, launch, &self.addresses, options))
+            .collect::<Result<Vec<_>, _>>()?;
+
+        let launches = prepared.len();
+        let mut reports = Vec::with_capacity(launches);
+        for (launch, prepared) in prepared.into_iter().enumerate() {
+            let mut told =
+                |now: Progress| progress(RunProgress { launch, launches, progress: now });
+            let mut report = self.device.run(&prepared, options, &mut told)?;
+            for section in loaded.cubin.not_loaded() {
+                report.not_modelled.push(format!("section {section} of the cubin is not loaded"));
+            }
+            reports.push(report);
+        }
+        let checks = self.check()?;
+        Ok(RunReport { title: self.workload.title.clone(), launches: reports, checks })
+    }
+
+    /// What a buffer holds now.
+    ///
+    /// # Errors
+    /// A buffer that is not there, or too large for the host.
+    pub fn contents(&self, buffer: usize) -> Result<Vec<u8>, RunError> {
+        let (Some(wanted), Some(&address)) =
+            (self.workload.buffers.get(buffer), self.addresses.get(buffer))
+        else {
+            return Ok(Vec::new());
+        };
+        let mut bytes = Vec::new();
+        let size = usize::try_from(wanted.bytes()).unwrap_or(usize::MAX);
+        bytes.try_reserve_exact(size).map_err(|_| RunError::Init {
+            buffer: wanted.name.clone(),
+            error: reference::InitError::TooLarge { count: size, element: wanted.element },
+        })?;
+        bytes.resize(size, 0);
+        self.device.memory().read(address, &mut bytes).map_err(RunError::Memory)?;
+        Ok(bytes)
+    }
+
+    /// The device.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// The cubin's name for the GPU at hand.
+    fn cubin_name(&self) -> PathBuf {
+        let architecture = format!("sm_{}", self.device.gpu().architecture());
+        let name = self.workload.cubin.to_string_lossy().replace("{arch}", &architecture);
+        PathBuf::from(name)
+    }
+
+    fn check(&self) -> Result<Vec<CheckOutcome>, RunError> {
+        let mut outcomes = Vec::new();
+        for check in &self.workload.checks {
+            match &check.expectation {
+                Expectation::Values { buffer, values } => {
+                    let wanted = &self.workload.buffers[*buffer];
+                    let bytes = initial(wanted, values)?;
+                    let expected = values_of(wanted.element, &bytes);
+                    outcomes.push(CheckOutcome {
+                        expectation: "values".to_owned(),
+                        buffer: wanted.name.clone(),
+                        comparison: self.compare(*buffer, &expected, check.tolerance)?,
+                    });
+                }
+                Expectation::Reference(name) => {
+                    self.check_reference(name, check.tolerance, &mut outcomes)?;
+                }
+            }
+        }
+        Ok(outcomes)
+    }
+
+    fn check_reference(
+        &self,
+        name: &str,
+        tolerance: reference::Tolerance,
+        outcomes: &mut Vec<CheckOutcome>,
+    ) -> Result<(), RunError> {
+        let Some(function) = reference::find(name) else {
+            return Ok(());
+        };
+        let contents = self
+            .workload
+            .buffers
+            .iter()
+            .map(|buffer| first_contents(buffer, self.files))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut inputs = Inputs::new();
+        for (buffer, bytes) in self.workload.buffers.iter().zip(&contents) {
+            inputs.buffer(&buffer.name, buffer.element, bytes);
+        }
+        for (parameter, value) in &self.workload.parameters {
+            inputs.parameter(parameter, *value);
+        }
+        let outputs = function(&inputs)
+            .map_err(|error| RunError::Reference { name: name.to_owned(), error })?;
+        drop(contents);
+        for output in outputs {
+            let place = self.workload.buffers.iter().position(|b| b.name == output.buffer);
+            let Some(place) = place else {
+                return Err(RunError::Reference {
+                    name: name.to_owned(),
+                    error: reference::ReferenceError::MissingBuffer(output.buffer),
+                });
+            };
+            outcomes.push(CheckOutcome {
+                expectation: name.to_owned(),
+                comparison: self.compare(place, &output.values, tolerance)?,
+                buffer: output.buffer,
+            });
+        }
+        Ok(())
+    }
+
+    fn compare(
+        &self,
+        buffer: usize,
+        expected: &Values,
+        tolerance: reference::Tolerance,
+    ) -> Result<Comparison, RunError> {
+        let wanted = &self.workload.buffers[buffer];
+        let got = values_of(wanted.element, &self.contents(buffer)?);
+        compare(&got, expected, tolerance)
+            .map_err(|error| RunError::Compare { buffer: wanted.name.clone(), error })
+    }
+}
+
+/// Whole elements as values; a buffer's bytes always are.
+fn values_of(element: ElementType, bytes: &[u8]) -> Values {
+    let whole = bytes.len() - bytes.len() % element.size();
+    Values::from_bytes(element, &bytes[..whole]).unwrap_or(Values::U8(Vec::new()))
+}
+
+fn initial(buffer: &Buffer, initializer: &Initializer) -> Result<Vec<u8>, RunError> {
+    let wrong = |error| RunError::Init { buffer: buffer.name.clone(), error };
+    let too_large = reference::InitError::TooLarge { count: usize::MAX, element: buffer.element };
+    let count = usize::try_from(buffer.count).map_err(|_| wrong(too_large))?;
+    initialize(initializer, buffer.element, count).map_err(wrong)
+}
+
+fn first_contents(buffer: &Buffer, files: &Files) -> Result<Vec<u8>, RunError> {
+    match &buffer.contents {
+        Contents::Computed(initializer) => initial(buffer, initializer),
+        Contents::File(name) => from_file(buffer, name, files),
+    }
+}
+
+fn from_file(buffer: &Buffer, name: &Path, files: &Files) -> Result<Vec<u8>, RunError> {
+    let expected = buffer.bytes();
+    let bytes = files.read(name, MOST_CONTENTS)?;
+    if bytes.len() as u64 != expected {
+        return Err(RunError::FileSize {
+            file: files.path(name),
+            buffer: buffer.name.clone(),
+            found: bytes.len() as u64,
+            expected,
+            count: buffer.count,
+            element: buffer.element.name(),
+        });
+    }
+    Ok(bytes)
+}

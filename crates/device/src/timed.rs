@@ -1,0 +1,246 @@
+//! A launch cycle by cycle: SMs with their sources and the memory side in one engine, and what they
+//! counted in one report.
+
+use std::collections::BTreeMap;
+
+use exec::{CODE_BASE, SmState};
+use sm::{Hazard, Sm, SmStatistics, StallReason};
+use source::{Cycle, Fault, Pc, SmId};
+
+use crate::device::{Device, Prepared};
+use crate::engine::{Engine, Hang, Parts, Progress, Stop};
+use crate::error::{FaultReport, HangReport, RunError};
+use crate::options::{Mode, RunOptions};
+use crate::report::{HazardReport, LaunchReport, Timing};
+use crate::statistics::{Measured, Metric, sm_metrics};
+
+/// Where the constant banks lie for the caches that hold them, apart from code and data.
+const CONSTANT_BASE: u64 = CODE_BASE + (1 << 32);
+
+impl Device {
+    /// Runs a launch cycle by cycle.
+    pub(crate) fn run_timed(
+        &mut self,
+        prepared: &Prepared,
+        options: &RunOptions,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<LaunchReport, RunError> {
+        let mut report = self.blank_report(prepared, Mode::Timing);
+        let launch = &prepared.launch;
+        let program = sm::Program::new(launch.program().descriptions(), &self.gpu, &self.sm)
+            .map_err(|error| RunError::Sm { kernel: launch.program().name().to_owned(), error })?;
+        let registers = (program.places as u16).saturating_sub(UNIFORM + 2 * PREDICATES);
+        let shape = sm::Launch {
+            program,
+            warps_per_cta: prepared.occupancy.warps_per_cta,
+            ctas_per_sm: prepared.occupancy.ctas_per_sm,
+            warps_per_sm: self.limits.warps_per_sm,
+            l1_bytes: prepared.occupancy.l1_size,
+            check_hazards: options.check_hazards,
+            code_address: CODE_BASE,
+            constant_address: CONSTANT_BASE,
+        };
+        let count = self.card.sms as u16;
+        let sms = (0..count).map(|sm| Sm::new(SmId(sm), self.sm.clone(), &shape)).collect();
+        let sources = (0..count).map(|sm| SmState::new(launch.clone(), SmId(sm))).collect();
+        self.beyond.flush();
+        self.beyond.reset_statistics();
+        let mut engine = Engine::new(Parts {
+            sms,
+            sources,
+            shared: &mut self.global,
+            memory: &mut self.beyond,
+            ctas: launch.ctas(),
+            ctas_per_sm: prepared.occupancy.ctas_per_sm,
+            grants_per_cycle: self.launching.ctas_per_sm_cycle,
+            threads: &self.threads,
+            quantum: self.engine.visibility_quantum,
+            window: options.window,
+            max_cycles: options.max_cycles,
+        });
+        let ended = engine.run(progress).map_err(|stop| stopped(stop, prepared))?;
+        let cycles = ended.cycles;
+
+        let sms = engine.close(ended);
+        let mut sum = SmStatistics::default();
+        for sm in &sms {
+            sum.add(sm.statistics());
+        }
+        let hazards = options.check_hazards.then(|| hazard_reports(&sms, prepared, registers));
+        report.warp_instructions = sum.warp_instructions;
+        report.thread_instructions = sum.thread_instructions;
+        let schedulers = self.card.sms * self.card.sub_cores_per_sm;
+        let mut metrics = sm_metrics(&Measured {
+            sm: &sum,
+            cycles,
+            sms: self.card.sms.into(),
+            sub_cores: self.card.sub_cores_per_sm.into(),
+            warps_per_sm: self.limits.warps_per_sm.into(),
+        });
+        self.memory_metrics(cycles, &mut metrics);
+        report.timing = Some(Timing {
+            cycles,
+            launch_overhead: self.launching.overhead,
+            clock: self.card.core_clock,
+            sms: self.card.sms,
+            schedulers,
+            issue_slots: StallReason::ALL.iter().map(|&reason| (reason, sum.slots(reason))).collect(),
+            metrics,
+            data_sheet_bandwidth: self.dram.bandwidth,
+            hazards,
+        });
+        Ok(report)
+    }
+
+    /// Appends what the memory side counted, and the rates that follow from it.
+    fn memory_metrics(&self, cycles: u64, metrics: &mut Vec<Metric>) {
+        let counted = self.beyond.statistics();
+        for statistic in counted.list() {
+            metrics.push(Metric {
+                name: statistic.name.to_owned(),
+                unit: statistic.unit.name().to_owned(),
+                value: statistic.value.into(),
+            });
+        }
+        let mut rate = |name: &str, unit: &str, value: f64| {
+            metrics.push(Metric {
+                name: name.to_owned(),
+                unit: unit.to_owned(),
+                value: value.into(),
+            });
+        };
+        if counted.l2_lookups > 0 {
+            let hits = 100.0 * counted.l2_hits as f64 / counted.l2_lookups as f64;
+            rate("lts__t_sector_hit_rate.pct", "%", hits);
+        }
+        if cycles > 0 {
+            let bytes = (counted.dram_read_bytes + counted.dram_write_bytes) as f64;
+            let seconds = cycles as f64 / (self.card.core_clock * 1e6);
+            let throughput = bytes / seconds;
+            rate("dram__bytes.sum.per_second", "byte/s", throughput);
+            let share = 100.0 * throughput / (self.dram.bandwidth * 1e9);
+            rate("dram__throughput.avg.pct_of_peak_sustained_elapsed", "%", share);
+        }
+    }
+}
+
+/// Tells why the engine stopped, with the program's names.
+fn stopped(stop: Stop, prepared: &Prepared) -> RunError {
+    match stop {
+        Stop::Fault { cycle, sm, fault, .. } => {
+            RunError::Fault(Box::new(fault_report(&fault, prepared, Some((sm, cycle)))))
+        }
+        Stop::Hang(hang) => RunError::Hang(Box::new(hang_report(*hang, prepared))),
+    }
+}
+
+/// Byte offset in its function and text of an instruction.
+fn instruction(prepared: &Prepared, pc: Pc) -> (u64, String) {
+    let program = prepared.launch.program();
+    let offset = program.module().locate(pc).map_or(pc.byte_address(), |(_, offset)| offset);
+    (offset, program.text(pc))
+}
+
+fn hang_report(hang: Hang, prepared: &Prepared) -> HangReport {
+    let instructions = hang.warps.iter().map(|warp| instruction(prepared, warp.pc)).collect();
+    let kernel = prepared.launch.program().name().to_owned();
+    HangReport { kernel, hang, instructions }
+}
+
+/// Tells a fault with the program's names.
+pub(crate) fn fault_report(
+    fault: &Fault,
+    prepared: &Prepared,
+    place: Option<(SmId, Cycle)>,
+) -> FaultReport {
+    use source::FaultKind;
+    let program = prepared.launch.program();
+    let (function, _) = program.module().locate(fault.pc).unwrap_or(("", 0));
+    let (offset, text) = instruction(prepared, fault.pc);
+    let (what, help) = match &fault.kind {
+        FaultKind::OutOfBounds { space, address, bytes, nearest } => {
+            (format!("out of bounds: {bytes} bytes of {space} memory at {address:#x}"), nearest.clone())
+        }
+        FaultKind::Misaligned { space, address, bytes } => (
+            format!("misaligned: {bytes} bytes of {space} memory at {address:#x}, no multiple of {bytes}"),
+            None,
+        ),
+        FaultKind::UnknownInstruction { word, text } => (
+            format!("unknown instruction {:#018x} {:#018x}: {text}", word[0], word[1]),
+            Some("--unknown-op nop skips it".to_owned()),
+        ),
+        FaultKind::IllegalPc => ("control left the code".to_owned(), None),
+        FaultKind::Trap(text) => (format!("trap: {text}"), None),
+        FaultKind::Unsupported(text) => (format!("not supported: {text}"), None),
+        FaultKind::Barrier(text) => (format!("barrier: {text}"), None),
+    };
+    FaultReport {
+        kernel: program.name().to_owned(),
+        function: if function.is_empty() { program.name().to_owned() } else { function.to_owned() },
+        offset,
+        instruction: text,
+        thread: fault.lane.map(|_| fault.thread),
+        cta: fault.cta,
+        place: place.map(|(sm, cycle)| (sm.0, cycle.0)),
+        what,
+        help,
+    }
+}
+
+/// Hazards of all SMs, one entry per pair of instructions, the most frequent first.
+fn hazard_reports(sms: &[Sm], prepared: &Prepared, registers: u16) -> Vec<HazardReport> {
+    let mut pairs: BTreeMap<(u32, u32, &'static str, u16), (u64, SmId, Hazard)> = BTreeMap::new();
+    for (sm, hazard) in sms.iter().flat_map(|sm| sm.hazards().iter().map(|found| (sm.id(), found))) {
+        let key = (hazard.first, hazard.second, hazard.kind.name(), hazard.place);
+        let entry = pairs.entry(key).or_insert((0, sm, *hazard));
+        entry.0 += hazard.count;
+        if (hazard.cycle, sm) < (entry.2.cycle, entry.1) {
+            (entry.1, entry.2) = (sm, *hazard);
+        }
+    }
+    let mut reports: Vec<HazardReport> = pairs
+        .into_values()
+        .map(|(count, sm, hazard)| HazardReport {
+            kind: hazard.kind.name().to_owned(),
+            what: place_name(hazard.place, registers),
+            first: instruction(prepared, Pc(hazard.first)),
+            second: instruction(prepared, Pc(hazard.second)),
+            found: hazard.found,
+            needed: hazard.needed,
+            count,
+            place: format!("SM {}, warp slot {}, cycle {}", sm.0, hazard.slot, hazard.cycle),
+        })
+        .collect();
+    reports.sort_by_key(|report| (std::cmp::Reverse(report.count), report.second.0, report.first.0));
+    reports
+}
+
+/// Uniform registers of a warp in the timing model's table of registers.
+const UNIFORM: u16 = 64;
+/// Predicates, and uniform predicates, of a warp in that table.
+const PREDICATES: u16 = 8;
+
+/// The register at a place of the timing model's table: general registers, uniform registers,
+/// predicates, uniform predicates.
+fn place_name(place: u16, registers: u16) -> String {
+    let Some(uniform) = place.checked_sub(registers) else {
+        return format!("R{place}");
+    };
+    match uniform.checked_sub(UNIFORM) {
+        None => format!("UR{uniform}"),
+        Some(predicate) if predicate < PREDICATES => format!("P{predicate}"),
+        Some(predicate) => format!("UP{}", predicate - PREDICATES),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_have_the_names_of_registers() {
+        let names: Vec<String> =
+            [0, 15, 16, 79, 80, 87, 88].iter().map(|&place| place_name(place, 16)).collect();
+        assert_eq!(names, ["R0", "R15", "UR0", "UR63", "P0", "P7", "UP0"]);
+    }
+}

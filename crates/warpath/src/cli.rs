@@ -1,0 +1,258 @@
+//! The commands and their options: the one list that help, completions and the man page derive from.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs NVIDIA machine code cycle by cycle on a simulated GPU and tells where the time went.
+#[derive(Debug, Parser)]
+#[command(name = "warpath", version, about, max_term_width = 100, propagate_version = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a launch file, or one kernel of a cubin.
+    Run(Box<RunArguments>),
+    /// Print the instructions of a cubin.
+    Disasm(DisasmArguments),
+    /// Tell which opcodes a cubin uses and which of them execute and are timed.
+    Coverage(CoverageArguments),
+    /// List the GPUs that can be simulated.
+    Gpus(GpusArguments),
+    /// Print what is known about a parameter of a GPU: value, source, confidence.
+    Explain(ExplainArguments),
+    /// Measure the simulator's own speed on its standing workloads.
+    Bench(BenchArguments),
+    /// Print the completion script for a shell.
+    Completions(CompletionsArguments),
+    /// Print the man page.
+    Man,
+}
+
+/// What the output is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
+pub enum Format {
+    /// Aligned tables for people.
+    #[default]
+    Text,
+    /// JSON, documented in docs/json.md.
+    Json,
+    /// Comma-separated values, one line per launch.
+    Csv,
+}
+
+/// What the output of a listing is written as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
+pub enum ListFormat {
+    /// Aligned tables for people.
+    #[default]
+    Text,
+    /// JSON, documented in docs/json.md.
+    Json,
+}
+
+/// How a run executes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
+pub enum Mode {
+    /// Cycle by cycle.
+    #[default]
+    Timing,
+    /// Results only, many times faster.
+    Functional,
+}
+
+/// What is done about hazards.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
+pub enum Hazards {
+    /// Nothing.
+    Off,
+    /// Report instructions that come before the values they need.
+    #[default]
+    Check,
+}
+
+/// What an instruction does that the simulator does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
+pub enum UnknownOp {
+    /// End the run with an error.
+    #[default]
+    Error,
+    /// Do nothing, and say so in the report.
+    Nop,
+}
+
+/// Options of `run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// A launch file (.toml) or a cubin.
+    pub file: PathBuf,
+
+    /// Kernel of the cubin.
+    #[arg(long, value_name = "NAME", help_heading = "Launch (cubin only)")]
+    pub kernel: Option<String>,
+    /// CTAs in x, y and z.
+    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch (cubin only)")]
+    pub grid: Option<String>,
+    /// Threads of a CTA in x, y and z.
+    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch (cubin only)")]
+    pub block: Option<String>,
+    /// Argument of the kernel; once per parameter, in order. TYPE:VALUE for a number (i32:5, f32:1.5,
+    /// u64:0x10), bytes:HEX for a structure, [NAME=]TYPE:COUNT:INIT for a new buffer, NAME for an
+    /// earlier one. INIT: zero, fill(v), iota(start,step), random(seed,low,high), values(a,b,…),
+    /// ring(seed,stride) or @file.bin. TYPE: i8 u8 i16 u16 i32 u32 i64 u64 f16 f32 f64.
+    #[arg(
+        long = "arg",
+        value_name = "ARG",
+        allow_hyphen_values = true,
+        help_heading = "Launch (cubin only)",
+        verbatim_doc_comment
+    )]
+    pub arguments: Vec<String>,
+    /// Dynamic shared memory per CTA.
+    #[arg(long, value_name = "BYTES", help_heading = "Launch (cubin only)")]
+    pub shared: Option<u32>,
+
+    /// GPU to simulate: a name of `warpath gpus` or a .toml file.
+    #[arg(long, value_name = "NAME", help_heading = "Simulation")]
+    pub gpu: Option<String>,
+    /// How to execute.
+    #[arg(long, value_enum, default_value_t, help_heading = "Simulation")]
+    pub mode: Mode,
+    /// What to do about hazards.
+    #[arg(long, value_enum, default_value_t, help_heading = "Simulation")]
+    pub hazards: Hazards,
+    /// Set a parameter of the GPU.
+    #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Simulation")]
+    pub set: Vec<String>,
+    /// What an unknown instruction does.
+    #[arg(long, value_enum, default_value_t, help_heading = "Simulation")]
+    pub unknown_op: UnknownOp,
+    /// Give up after that many simulated cycles of one launch.
+    #[arg(long, value_name = "N", default_value_t = device::DEFAULT_MAX_CYCLES, help_heading = "Simulation",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub max_cycles: u64,
+
+    /// Host threads; 0 for as many as there are. Results are the same for any number.
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Host")]
+    pub threads: usize,
+    /// Cycles that SMs run on their own, at most. Results are the same for any number.
+    #[arg(long, value_name = "N", help_heading = "Host", value_parser = clap::value_parser!(u64).range(1..))]
+    pub window: Option<u64>,
+    /// Host instruction set. Results are the same for each. A test aid.
+    #[arg(long, value_name = "ISA", value_enum, help_heading = "Host")]
+    pub host_isa: Option<HostIsa>,
+
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t, help_heading = "Output")]
+    pub format: Format,
+    /// Write what a buffer holds in the end to a file; ARG is its name or the position of the argument.
+    #[arg(long, value_name = "ARG=FILE", help_heading = "Output")]
+    pub dump: Vec<String>,
+}
+
+/// A host instruction set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HostIsa {
+    /// What every machine of the target has.
+    Baseline,
+    /// AVX2 and FMA.
+    Avx2,
+    /// AVX-512.
+    Avx512,
+}
+
+/// Options of `disasm`.
+#[derive(Debug, Args)]
+pub struct DisasmArguments {
+    /// A cubin, or a file of 128-bit words with --raw.
+    pub file: PathBuf,
+    /// Only this kernel.
+    #[arg(long, value_name = "NAME", conflicts_with = "raw")]
+    pub kernel: Option<String>,
+    /// The file holds bare instruction words of this architecture.
+    #[arg(long, value_name = "SM_XX")]
+    pub raw: Option<String>,
+    /// Compare with the vendor's disassembler at this path and print how many lines are equal.
+    #[arg(long, value_name = "NVDISASM", num_args = 0..=1, default_missing_value = "nvdisasm")]
+    pub against: Option<PathBuf>,
+}
+
+/// Options of `coverage`.
+#[derive(Debug, Args)]
+pub struct CoverageArguments {
+    /// Cubins.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ListFormat,
+}
+
+/// Options of `gpus`.
+#[derive(Debug, Args)]
+pub struct GpusArguments {
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ListFormat,
+}
+
+/// Options of `explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArguments {
+    /// Key of a parameter, or the start of several; all without one.
+    pub key: Option<String>,
+    /// The GPU.
+    #[arg(long, value_name = "NAME", default_value = "rtx-a6000")]
+    pub gpu: String,
+    /// Set a parameter first.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ListFormat,
+}
+
+/// Options of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArguments {
+    /// Only these workloads.
+    pub workloads: Vec<String>,
+    /// Host threads, once for each count to measure; by default one, then all.
+    #[arg(long, value_name = "N")]
+    pub threads: Vec<usize>,
+    /// How to execute.
+    #[arg(long, value_enum, default_value_t)]
+    pub mode: Mode,
+    /// Measure each so often and keep the median.
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ListFormat,
+    /// Run one workload once in this process and print its figures (what `bench` starts itself with).
+    #[arg(long, hide = true)]
+    pub once: bool,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArguments {
+    /// The shell.
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_commands_are_well_formed() {
+        super::Arguments::command().debug_assert();
+    }
+}

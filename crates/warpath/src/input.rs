@@ -1,0 +1,66 @@
+//! Reading what the user names: files with a limit on their size, GPUs with their overrides.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use cubin::Cubin;
+use hardware::Gpu;
+
+use crate::failure::{Failure, Problem};
+
+/// No cubin is larger than this; the largest libraries have some hundred megabytes.
+const LARGEST_CUBIN: u64 = 1 << 30;
+/// No launch file is larger than this.
+const LARGEST_LAUNCH_FILE: u64 = 64 << 20;
+
+/// The bytes of a file of at most `limit` bytes.
+fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
+    let name = path.display();
+    let unreadable = |error: std::io::Error| {
+        Problem::new(format!("{name}: cannot be read: {error}")).input()
+    };
+    let file = File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let length = file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if length as u64 > limit {
+        return Err(Problem::new(format!(
+            "{name}: larger than {limit} bytes, the most that is read"
+        ))
+        .input());
+    }
+    Ok(bytes)
+}
+
+/// The bytes of a cubin or of bare code.
+pub fn read_code(path: &Path) -> Result<Vec<u8>, Failure> {
+    read(path, LARGEST_CUBIN)
+}
+
+/// The text of a launch file.
+pub fn read_launch_file(path: &Path) -> Result<String, Failure> {
+    let bytes = read(path, LARGEST_LAUNCH_FILE)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Problem::new(format!("{}: byte {at}: no UTF-8; a launch file is text", path.display()))
+            .input()
+    })
+}
+
+/// A cubin of that path.
+pub fn load_cubin(path: &Path) -> Result<Cubin, Failure> {
+    Cubin::parse(&read_code(path)?)
+        .map_err(|error| Problem::new(format!("{}: {error}", path.display())).input())
+}
+
+/// A GPU by name or path, checked against all declared parameters, with overrides.
+pub fn load_gpu(name: &str, overrides: &[String]) -> Result<Gpu, Failure> {
+    let wrong = |error: hardware::HardwareError| Problem::new(error.to_string()).input();
+    let mut gpu = Gpu::load(name).map_err(wrong)?;
+    gpu.check(&device::declarations()).map_err(wrong)?;
+    for assignment in overrides {
+        gpu.set(assignment)
+            .map_err(|error| Problem::new(format!("--set {assignment}: {error}")).input())?;
+    }
+    Ok(gpu)
+}
