@@ -74,7 +74,6 @@ impl Records {
         Records {
             records: Vec::with_capacity(64),
             free: NONE,
-            in_use: 0,
         }
     }
 
