@@ -1,10 +1,11 @@
 //! CTA barriers in time (MODEL.md §2.4, trap T29; DESIGN.md H5). Who has arrived as far as values go is
 //! the source's business; here it is when the hardware lets the warps go.
 
-use source::WarpMask;
+use source::{Source, WarpMask, WarpSlot};
 
 use crate::event::Event;
-use crate::sm::Sm;
+use crate::sm::{SUB_CORES, Sm};
+use crate::stall_reason::StallReason;
 
 hardware::parameters! {
     /// The CTA barrier.
@@ -34,7 +35,7 @@ impl Sm {
         let warp = &mut self.warps[slot as usize];
         warp.arrival_pending = warp.unhanded > 0;
         if blocked {
-            self.hold(slot, crate::stall_reason::StallReason::Barrier);
+            self.hold(slot, StallReason::Barrier);
         } else {
             let generation = self.warps[slot as usize].barrier_generation;
             let cycle = now + self.parameters.barrier.hold;
@@ -95,6 +96,37 @@ impl Sm {
                 if wait.missing == 0 {
                     self.release_later(place);
                 }
+            }
+        }
+    }
+
+    pub(crate) fn release_barrier<S: Source>(&mut self, place: usize, source: &mut S) {
+        let mut left = self.barrier_waits[place].warps;
+        self.barrier_waits[place].active = false;
+        while left != 0 {
+            let slot = left.trailing_zeros() as u8;
+            left &= left - 1;
+            let warp = &mut self.warps[slot as usize];
+            warp.barrier_generation = warp.barrier_generation.wrapping_add(1);
+            if warp.ended || !warp.resident {
+                continue;
+            }
+            // Which of its lanes run first is the source's business.
+            let pc = source.pc(WarpSlot(slot)).0;
+            let sub = &mut self.sub_cores[slot as usize % SUB_CORES];
+            let local = slot as usize / SUB_CORES;
+            if sub.pc[local] != pc {
+                sub.pc[local] = pc;
+                sub.wait[local] = self
+                    .program
+                    .rows
+                    .get(pc as usize)
+                    .map_or(0, |row| row.wait_mask);
+                sub.fetch.redirect(local, pc, self.now);
+                sub.look_at_counters(local);
+            }
+            if sub.held_by[local] == StallReason::Barrier {
+                self.release(slot);
             }
         }
     }

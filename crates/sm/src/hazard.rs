@@ -558,21 +558,21 @@ impl Hazards {
             return;
         }
         self.entries[index as usize].writes_pending = false;
-        if let Some((pc, cycle, place)) = entry.suspect {
-            if now > cycle + SAMPLE_DELAY {
-                let kind = HazardKind::ReadAfterWrite;
-                let found = cycle - entry.issued;
-                self.report(
-                    kind,
-                    entry.pc,
-                    pc,
-                    place as usize,
-                    found,
-                    0,
-                    entry.slot,
-                    cycle,
-                );
-            }
+        if let Some((pc, cycle, place)) = entry.suspect
+            && now > cycle + SAMPLE_DELAY
+        {
+            let kind = HazardKind::ReadAfterWrite;
+            let found = cycle - entry.issued;
+            self.report(
+                kind,
+                entry.pc,
+                pc,
+                place as usize,
+                found,
+                0,
+                entry.slot,
+                cycle,
+            );
         }
         for mark in program.marks(entry.writes) {
             for place in mark.first as usize..mark.first as usize + mark.count as usize {

@@ -7,4 +7,5 @@
 pub mod fetch;
 pub mod level0;
 pub mod level1;
+mod link;
 pub mod stream_buffer;

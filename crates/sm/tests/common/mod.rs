@@ -1,6 +1,6 @@
 //! A scripted source: straight-line instructions described by hand, and a bench that records when each
 //! one is issued.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::sync::Arc;
 
