@@ -49,13 +49,19 @@ pub struct Mark {
     pub first: u16,
     /// Registers.
     pub count: u8,
-    /// What it needs of an earlier instruction (index of [`hardware::DistanceKind`]).
+    /// What it needs of an earlier instruction (index of [`hardware::latency::DistanceKind`]).
     pub kind: u8,
     /// Latency class (row of a producer, column of a consumer).
     pub class: u8,
+    /// Uniform registers and predicates: what a write needs of an earlier reader (index of
+    /// [`hardware::latency::DistanceKind`]); [`NO_KIND`] for other files.
+    pub overwrite_kind: u8,
     /// Whether it is the guard, which all active lanes read.
     pub guard: bool,
 }
+
+/// No kind of distance.
+pub const NO_KIND: u8 = u8::MAX;
 
 /// No constant operand.
 pub const NO_CONSTANT: u32 = u32::MAX;
@@ -380,6 +386,11 @@ impl Program {
                 count: used.count,
                 kind: kind(used) as u8,
                 class: used.class.index() as u8,
+                overwrite_kind: match used.file {
+                    File::Uniform => DistanceKind::UniformReadOverwrite as u8,
+                    File::UniformPredicate => DistanceKind::UniformPredicateReadOverwrite as u8,
+                    _ => NO_KIND,
+                },
                 guard: used.role == Role::Guard,
             });
         }

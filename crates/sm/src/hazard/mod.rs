@@ -1,0 +1,340 @@
+//! The hazard check (DESIGN.md §3, H1 to H3): does the code keep the distances and wait on the counters
+//! that the machine needs? Results are those of program order in any case; what the machine would do
+//! differently is reported, with both instructions. Nothing here changes a cycle.
+
+mod under_way;
+
+use crate::program::{Mark, NO_KIND, Program, Row};
+use under_way::Entry;
+
+/// Kind of a hazard.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum HazardKind {
+    /// A read, guard or address before the value is visible.
+    ReadAfterWrite,
+    /// A write before an older one has landed.
+    WriteAfterWrite,
+    /// A write before an older reader has sampled its source.
+    WriteAfterRead,
+    /// A read of LDGSTS bytes before their group was waited for.
+    CopyNotWaitedFor,
+}
+
+impl HazardKind {
+    /// Short name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HazardKind::ReadAfterWrite => "RAW",
+            HazardKind::WriteAfterWrite => "WAW",
+            HazardKind::WriteAfterRead => "WAR",
+            HazardKind::CopyNotWaitedFor => "LDGSTS",
+        }
+    }
+}
+
+/// A pair of instructions that the hardware would get wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hazard {
+    /// What is wrong.
+    pub kind: HazardKind,
+    /// Older instruction (pc in instructions).
+    pub first: u32,
+    /// Younger instruction.
+    pub second: u32,
+    /// Place in the warp's register table: general registers first, then uniform registers,
+    /// predicates, uniform predicates.
+    pub place: u16,
+    /// Issue distance found, in cycles.
+    pub found: u64,
+    /// Distance needed; 0 if the older one has variable latency and a counter must be waited for.
+    pub needed: u64,
+    /// Warp slot in which it was seen first.
+    pub slot: u8,
+    /// Cycle in which it was seen first.
+    pub cycle: u64,
+    /// Times it happened.
+    pub count: u64,
+}
+
+/// State of a register: nothing under way.
+const SETTLED: u64 = 0xff;
+/// State of a register: look at the list of instructions under way.
+const LISTED: u64 = 0xfe;
+/// No entry.
+pub const NO_HAZARD: u16 = u16::MAX;
+
+/// Last write of each register of a warp: issue cycle << 8 | class, or a state.
+struct WarpTable {
+    written: Vec<u64>,
+    lanes: Vec<u32>,
+    pc: Vec<u32>,
+    /// Last read of each uniform register or predicate: issue cycle << 8 | class.
+    uniform_read: Vec<u64>,
+    /// Its pc.
+    uniform_reader: Vec<u32>,
+    /// Readers of variable latency that have not sampled yet, per register.
+    reading: Vec<u8>,
+    /// Entries under way.
+    under_way: Vec<u16>,
+}
+
+/// Distinct hazards kept; further ones are only counted.
+const KEPT: usize = 256;
+/// The hazard table of an SM.
+pub struct Hazards {
+    enabled: bool,
+    warps: Vec<WarpTable>,
+    entries: Vec<Entry>,
+    free: u16,
+    found: Vec<Hazard>,
+    count: u64,
+}
+
+impl Hazards {
+    /// An empty table for warps of `places` registers.
+    pub fn new(enabled: bool, places: usize, slots: usize) -> Hazards {
+        let warps = if enabled { slots } else { 0 };
+        Hazards {
+            enabled,
+            warps: (0..warps)
+                .map(|_| WarpTable {
+                    written: vec![SETTLED; places],
+                    lanes: vec![0; places],
+                    pc: vec![0; places],
+                    uniform_read: vec![SETTLED; places],
+                    uniform_reader: vec![0; places],
+                    reading: vec![0; places],
+                    under_way: Vec::with_capacity(32),
+                })
+                .collect(),
+            entries: Vec::with_capacity(256),
+            free: NO_HAZARD,
+            found: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Hazards found, each pair once.
+    pub fn found(&self) -> &[Hazard] {
+        &self.found
+    }
+
+    /// How often a hazard was met.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// A new warp starts in `slot`.
+    pub fn start_warp(&mut self, slot: u8) {
+        if !self.enabled {
+            return;
+        }
+        let table = &mut self.warps[slot as usize];
+        table.written.fill(SETTLED);
+        table.uniform_read.fill(SETTLED);
+        table.reading.fill(0);
+        table.under_way.clear();
+    }
+
+    /// Instruction `row` at `pc` is issued in cycle `now`, in effect in `lanes` of the `active` ones.
+    /// Returns its entry if it has variable latency.
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    pub fn issue(
+        &mut self,
+        program: &Program,
+        row: &Row,
+        pc: u32,
+        slot: u8,
+        lanes: u32,
+        active: u32,
+        now: u64,
+        variable: bool,
+    ) -> u16 {
+        if !self.enabled {
+            return NO_HAZARD;
+        }
+        for mark in program.marks(row.reads) {
+            let touched = if mark.guard { active } else { lanes };
+            for place in mark.first..mark.first + mark.count as u16 {
+                self.check_read(program, mark, place as usize, pc, slot, touched, now);
+            }
+        }
+        if lanes == 0 && !variable {
+            return NO_HAZARD;
+        }
+        for mark in program.marks(row.writes) {
+            for place in mark.first..mark.first + mark.count as u16 {
+                self.check_write(
+                    program,
+                    mark,
+                    place as usize,
+                    pc,
+                    slot,
+                    lanes,
+                    now,
+                    variable,
+                );
+            }
+        }
+        if variable {
+            self.add_variable(program, row, pc, slot, lanes, now)
+        } else {
+            NO_HAZARD
+        }
+    }
+
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn check_read(
+        &mut self,
+        program: &Program,
+        mark: &Mark,
+        place: usize,
+        pc: u32,
+        slot: u8,
+        lanes: u32,
+        now: u64,
+    ) {
+        let table = &mut self.warps[slot as usize];
+        if mark.overwrite_kind != NO_KIND {
+            table.uniform_read[place] = (now << 8) | mark.class as u64;
+            table.uniform_reader[place] = pc;
+        }
+        let written = table.written[place];
+        let class = written & 0xff;
+        if class == SETTLED {
+            return;
+        }
+        if class == LISTED {
+            self.check_read_listed(program, mark, place, pc, slot, lanes, now);
+            return;
+        }
+        let needed = program.distances.get(mark.kind, class as u8, mark.class);
+        let found = now - (written >> 8);
+        if found < needed && table.lanes[place] & lanes != 0 {
+            let first = table.pc[place];
+            self.report(
+                HazardKind::ReadAfterWrite,
+                first,
+                pc,
+                place,
+                found,
+                needed,
+                slot,
+                now,
+            );
+        }
+    }
+
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn check_write(
+        &mut self,
+        program: &Program,
+        mark: &Mark,
+        place: usize,
+        pc: u32,
+        slot: u8,
+        lanes: u32,
+        now: u64,
+        variable: bool,
+    ) {
+        let table = &mut self.warps[slot as usize];
+        if table.reading[place] != 0 {
+            self.check_readers(program, place, pc, slot, lanes, now);
+        }
+        if mark.overwrite_kind != NO_KIND {
+            self.check_uniform_reader(program, mark, place, pc, slot, now);
+        }
+        let table = &mut self.warps[slot as usize];
+        let written = table.written[place];
+        let class = written & 0xff;
+        if class == LISTED {
+            self.check_write_listed(program, mark, place, pc, slot, lanes, now);
+        } else if class != SETTLED {
+            let older = program.distances.largest(class as u8);
+            let age = now - (written >> 8);
+            if table.lanes[place] & lanes != 0 {
+                let needed = program.distances.get(mark.kind, class as u8, mark.class);
+                if age < needed {
+                    let first = table.pc[place];
+                    let kind = HazardKind::WriteAfterWrite;
+                    self.report(kind, first, pc, place, age, needed, slot, now);
+                }
+            }
+            let table = &mut self.warps[slot as usize];
+            if age < older && table.lanes[place] & !lanes != 0 {
+                // Lanes of the older write that this one leaves alone are still under way: both go
+                // on the list.
+                self.list_fixed(program, place, slot);
+                self.warps[slot as usize].written[place] = LISTED;
+            }
+        }
+        if variable {
+            return;
+        }
+        let table = &mut self.warps[slot as usize];
+        if table.written[place] & 0xff == LISTED {
+            self.list_new_fixed(program, mark, place, pc, slot, lanes, now);
+            return;
+        }
+        table.written[place] = now << 8 | mark.class as u64;
+        table.lanes[place] = lanes;
+        table.pc[place] = pc;
+    }
+
+    /// Instruction `second` touches a register that the deferred operation `first` has not delivered; it
+    /// is held until then (DESIGN.md V5).
+    pub fn touches_pending(&mut self, first: u32, second: u32, place: u16, slot: u8, cycle: u64) {
+        if self.enabled {
+            let kind = HazardKind::ReadAfterWrite;
+            self.report(kind, first, second, place as usize, 0, 0, slot, cycle);
+        }
+    }
+
+    /// Whether hazards are checked.
+    #[inline]
+    pub fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// Records a hazard that another part of the SM found (LDGSTS).
+    #[allow(clippy::too_many_arguments)]
+    pub fn report(
+        &mut self,
+        kind: HazardKind,
+        first: u32,
+        second: u32,
+        place: usize,
+        found: u64,
+        needed: u64,
+        slot: u8,
+        cycle: u64,
+    ) {
+        self.count += 1;
+        let same = |hazard: &&mut Hazard| {
+            hazard.kind == kind
+                && hazard.first == first
+                && hazard.second == second
+                && hazard.place == place as u16
+        };
+        if let Some(hazard) = self.found.iter_mut().find(same) {
+            hazard.count += 1;
+        } else if self.found.len() < KEPT {
+            let place = place as u16;
+            let count = 1;
+            self.found.push(Hazard {
+                kind,
+                first,
+                second,
+                place,
+                found,
+                needed,
+                slot,
+                cycle,
+                count,
+            });
+        }
+    }
+}
