@@ -111,6 +111,8 @@ fn hazard(hazard: &HazardReport) -> Value {
         "what": hazard.what,
         "first": instruction(&hazard.first),
         "second": instruction(&hazard.second),
+        "cycles_apart": hazard.found,
+        "cycles_needed": (hazard.needed > 0).then_some(hazard.needed),
         "count": hazard.count,
         "place": hazard.place,
     })

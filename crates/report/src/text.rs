@@ -266,6 +266,11 @@ fn write_hazards(
         for (offset, text) in [&hazard.first, &hazard.second] {
             line(out, "", &format!("  {offset:04x}  {text}"))?;
         }
+        let needed = match hazard.needed {
+            0 => "a dependence counter must be waited for".to_owned(),
+            needed => format!("{needed} are needed"),
+        };
+        line(out, "", &format!("  {} cycles apart, {needed}", hazard.found))?;
     }
     if hazards.len() > SHOWN {
         line(out, "", &format!("and {} more (all with --format json)", hazards.len() - SHOWN))?;

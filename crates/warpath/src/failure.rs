@@ -13,8 +13,6 @@ pub enum Failure {
     Input(Box<Problem>),
     /// The run failed: exit code 1.
     Run(Box<Problem>),
-    /// The run failed and has told so itself: exit code 1.
-    Told,
     /// Nobody reads the output any more: no failure of ours.
     BrokenPipe,
 }
@@ -125,7 +123,6 @@ impl Failure {
     pub fn render(self) -> ExitCode {
         let (problem, code) = match self {
             Failure::BrokenPipe => return ExitCode::SUCCESS,
-            Failure::Told => return ExitCode::from(1),
             Failure::Run(problem) => (problem, 1),
             Failure::Input(problem) => (problem, 2),
         };

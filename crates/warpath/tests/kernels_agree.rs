@@ -1,0 +1,65 @@
+//! Every kernel gives its reference's result on every architecture and in both modes, and memory,
+//! cycles and statistics are the same for any number of threads.
+
+mod common;
+
+use common::{GPUS, Outcome, launch_files, run};
+
+/// Large launches: measured by `warpath bench` and by hand, too long for a test of every combination.
+fn is_large(file: &std::path::Path) -> bool {
+    file.file_stem().is_some_and(|stem| stem == "vadd_16m")
+}
+
+fn every_kernel(gpu: &str) {
+    let files = launch_files(|folder| folder != "litmus");
+    assert!(files.len() >= 30);
+    for file in files.iter().filter(|file| !is_large(file)) {
+        let with = |mode, threads| run(file, &["--gpu", gpu, "--mode", mode, "--threads", threads]);
+        let one = with("timing", "1");
+        assert!(one == with("timing", "2"), "{} on {gpu}: threads change it", file.display());
+        let functional = with("functional", "1");
+        assert!(
+            same_memory(&one, &functional),
+            "{} on {gpu}: the modes leave different memory",
+            file.display()
+        );
+        for launch in one.report.as_array().unwrap() {
+            let hazards = &launch["hazards"];
+            assert_eq!(hazards["count"], 0, "{} on {gpu}: {hazards:#}", file.display());
+            let checks = launch["checks"].as_array().unwrap();
+            assert!(checks.iter().all(|check| check["passed"] == true));
+        }
+    }
+}
+
+fn same_memory(a: &Outcome, b: &Outcome) -> bool {
+    a.memory == b.memory
+}
+
+#[test]
+fn on_sm_80() {
+    every_kernel(GPUS[0]);
+}
+
+#[test]
+fn on_sm_86() {
+    every_kernel(GPUS[1]);
+}
+
+#[test]
+fn on_sm_89() {
+    every_kernel(GPUS[2]);
+}
+
+#[test]
+fn cycles_are_the_same_without_the_hazard_check() {
+    for name in ["vadd/vadd.toml", "reduction/reduction.toml", "hgemm/hgemm_f32.toml"] {
+        let file = common::kernels().join(name);
+        let cycles = |hazards| {
+            let outcome = run(&file, &["--hazards", hazards]);
+            let launches = outcome.report.as_array().unwrap().clone();
+            launches.iter().map(|launch| launch["cycles"].as_u64()).collect::<Vec<_>>()
+        };
+        assert_eq!(cycles("check"), cycles("off"), "{name}");
+    }
+}
