@@ -46,6 +46,20 @@ fn main() {
         ),
     ];
     let gpu = load("rtx-a6000");
+    if let Some(only) = std::env::args().skip(1).find(|arg| !arg.starts_with('-')) {
+        let small = Mix {
+            elements: 1 << 20,
+            ..VADD
+        };
+        let mixes = mixes.into_iter().chain([("small", small)]);
+        for (name, mix) in mixes.filter(|&(name, _)| name == only) {
+            report(&gpu, name, &mix, 1);
+        }
+        if only == "chase" {
+            chase(&gpu);
+        }
+        return;
+    }
     for (name, mix) in mixes {
         for threads in [1, 2] {
             report(&gpu, name, &mix, threads);

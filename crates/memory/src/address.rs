@@ -12,8 +12,10 @@ pub(crate) const LINE_BYTES: u64 = SECTORS as u64 * source::Sector::BYTES;
 /// The slice of a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The slice, counted over all partitions.
-    pub slice: u32,
+    /// The memory partition.
+    pub partition: u32,
+    /// The slice inside the partition.
+    pub sub: u32,
     /// The number of its line among those of the slice, its low 32 bits.
     pub local: u32,
 }
@@ -31,11 +33,23 @@ impl AddressMap {
     /// The slice of the line that holds `sector`.
     #[inline]
     pub fn place(&self, sector: source::Sector) -> Place {
-        let (slice, local) = self.slices.of(sector.0 / u64::from(SECTORS));
+        let (partition, sub, local) = self.slices.of(sector.0 / u64::from(SECTORS));
         Place {
-            slice,
+            partition,
+            sub,
             local: local as u32,
         }
+    }
+
+    /// The slice, counted over all partitions.
+    #[inline]
+    pub fn slice(&self, place: Place) -> u32 {
+        place.partition * self.slices_per_partition + place.sub
+    }
+
+    /// Number of slices.
+    pub fn slice_count(&self) -> u32 {
+        self.slices.slices()
     }
 
     /// The DRAM channel, bank and row of sector `sector` (0 to 3) of a slice's line. The lines of

@@ -1,12 +1,14 @@
 //! The crossing between the core clock and the command clock of the DRAM, exact in integers.
 
+use crate::divide::Divisor;
+
 /// Two clocks whose first edges coincide at cycle 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clocks {
     /// Command cycles ...
-    command: u64,
+    command: Divisor,
     /// ... per this many core cycles.
-    core: u64,
+    core: Divisor,
 }
 
 impl Clocks {
@@ -16,44 +18,47 @@ impl Clocks {
         let (core, command) = (khz(core), khz(command));
         let divisor = gcd(core, command);
         Clocks {
-            command: command / divisor,
-            core: core / divisor,
+            command: Divisor::new(command / divisor),
+            core: Divisor::new(core / divisor),
         }
     }
 
     /// The first command cycle that does not begin before core cycle `core` does.
     #[inline]
     pub fn command_at_or_after(self, core: u64) -> u64 {
-        scale_up(core, self.command, self.core)
+        scale(core, self.command.get(), self.core.get() - 1, self.core)
     }
 
     /// The first core cycle that does not begin before command cycle `command` does.
     #[inline]
     pub fn core_at_or_after(self, command: u64) -> u64 {
-        scale_up(command, self.core, self.command)
+        scale(
+            command,
+            self.core.get(),
+            self.command.get() - 1,
+            self.command,
+        )
     }
 
     /// The last core cycle that does not begin after command cycle `command` does.
     #[inline]
     pub fn core_at_or_before(self, command: u64) -> u64 {
-        match command.checked_mul(self.core) {
-            Some(product) => product / self.command,
-            None => wide(command, self.core, 0, self.command),
-        }
+        scale(command, self.core.get(), 0, self.command)
     }
 }
 
+/// ⌊(cycle × by + add) / per⌋.
 #[inline]
-fn scale_up(cycle: u64, by: u64, per: u64) -> u64 {
-    match cycle.checked_mul(by) {
-        Some(product) => product.div_ceil(per),
-        None => wide(cycle, by, u128::from(per) - 1, per),
+fn scale(cycle: u64, by: u64, add: u64, per: Divisor) -> u64 {
+    match cycle.checked_mul(by).and_then(|n| n.checked_add(add)) {
+        Some(dividend) => per.divide(dividend),
+        None => wide(cycle, by, add, per.get()),
     }
 }
 
 #[cold]
-fn wide(cycle: u64, by: u64, add: u128, per: u64) -> u64 {
-    let quotient = (u128::from(cycle) * u128::from(by) + add) / u128::from(per);
+fn wide(cycle: u64, by: u64, add: u64, per: u64) -> u64 {
+    let quotient = (u128::from(cycle) * u128::from(by) + u128::from(add)) / u128::from(per);
     u64::try_from(quotient).unwrap_or(u64::MAX)
 }
 

@@ -22,10 +22,18 @@ const ONES: u64 = 0x1111_1111_1111_1111;
 /// The order of an untouched set: way 0 first.
 const UNTOUCHED: u64 = 0xfedc_ba98_7654_3210;
 
+/// Ways of a set as stored.
+const STRIDE: u32 = 16;
+/// Every byte holds 1.
+const BYTE_ONES: u64 = 0x0101_0101_0101_0101;
+
 /// The tags of one slice.
 #[derive(Clone, Debug)]
 pub struct L2Tags {
     ways: u32,
+    /// Per set, one byte of each way's line: a lookup compares these first.
+    keys: Vec<[u64; 2]>,
+    /// Per slot, the line.
     lines: Vec<u64>,
     sectors: Vec<Sectors>,
     /// Per set, the ways from the most to the least recently used, lowest nibble first.
@@ -33,28 +41,40 @@ pub struct L2Tags {
 }
 
 impl L2Tags {
-    /// Empty tags of `sets` × `ways` lines, at most 16 ways.
+    /// Empty tags of `sets` × `ways` lines, at most 16 ways. A slot is set × 16 + way.
     pub fn new(sets: u32, ways: u32) -> L2Tags {
-        let lines = (sets * ways) as usize;
+        let slots = (sets * STRIDE) as usize;
         L2Tags {
-            ways,
-            lines: vec![NO_LINE; lines],
-            sectors: vec![Sectors::default(); lines],
+            ways: ways.min(STRIDE),
+            keys: vec![[0; 2]; sets as usize],
+            lines: vec![NO_LINE; slots],
+            sectors: vec![Sectors::default(); slots],
             order: vec![UNTOUCHED; sets as usize],
         }
+    }
+
+    /// Number of slots.
+    pub fn slots(&self) -> usize {
+        self.lines.len()
     }
 
     /// The slot of `line` in `set`, if it is there.
     #[inline]
     pub fn find(&self, set: u32, line: u64) -> Option<u32> {
-        let first = set * self.ways;
-        let lines = &self.lines[first as usize..(first + self.ways) as usize];
-        // No early exit: the comparison of all ways vectorises.
-        let mut found = 0_u32;
-        for (way, &there) in lines.iter().enumerate() {
-            found |= u32::from(there == line) << way;
+        let wanted = u64::from(key(line)) * BYTE_ONES;
+        for (half, &keys) in (0_u32..).zip(&self.keys[set as usize]) {
+            let differs = keys ^ wanted;
+            // Marks every byte that is zero, and now and then another: the line decides.
+            let mut equal = differs.wrapping_sub(BYTE_ONES) & !differs & (BYTE_ONES << 7);
+            while equal != 0 {
+                let slot = set * STRIDE + half * 8 + equal.trailing_zeros() / 8;
+                if self.lines[slot as usize] == line {
+                    return Some(slot);
+                }
+                equal &= equal - 1;
+            }
         }
-        (found != 0).then(|| first + found.trailing_zeros())
+        None
     }
 
     /// The line in a slot; meaningless if the slot was never filled.
@@ -72,7 +92,7 @@ impl L2Tags {
     /// Makes the slot the most recently used of its set.
     #[inline]
     pub fn touch(&mut self, set: u32, slot: u32) {
-        let way = u64::from(slot - set * self.ways);
+        let way = u64::from(slot % STRIDE);
         let order = self.order[set as usize];
         // The lowest nibble that is zero after the exclusive-or holds the way.
         let differs = order ^ (way * ONES);
@@ -87,7 +107,7 @@ impl L2Tags {
     #[inline]
     pub fn victim(&self, set: u32) -> Option<u32> {
         let order = self.order[set as usize];
-        let first = set * self.ways;
+        let first = set * STRIDE;
         (0..self.ways)
             .rev()
             .map(|position| first + (order >> (position * WAY_BITS) & 0xf) as u32)
@@ -97,6 +117,9 @@ impl L2Tags {
     /// Puts `line` into a slot, with no sector.
     #[inline]
     pub fn replace(&mut self, slot: u32, line: u64) {
+        let (way, keys) = (slot % STRIDE, &mut self.keys[(slot / STRIDE) as usize]);
+        let (half, shift) = ((way / 8) as usize, way % 8 * 8);
+        keys[half] = keys[half] & !(0xff << shift) | u64::from(key(line)) << shift;
         self.lines[slot as usize] = line;
         self.sectors[slot as usize] = Sectors::default();
     }
@@ -106,6 +129,12 @@ impl L2Tags {
         let dirty = |sectors: &Sectors| u64::from(sectors.dirty.count_ones());
         self.sectors.iter().map(dirty).sum()
     }
+}
+
+/// The byte that stands for a line in a first comparison.
+#[inline]
+fn key(line: u64) -> u8 {
+    (line.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8
 }
 
 #[cfg(test)]
@@ -120,10 +149,10 @@ mod tests {
             let mut state = 12345_u32;
             for _ in 0..1000 {
                 let victim = tags.victim(1).expect("nothing is pending");
-                assert_eq!(victim, ways + model[ways as usize - 1]);
+                assert_eq!(victim, STRIDE + model[ways as usize - 1]);
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let way = (state >> 16) % ways;
-                tags.touch(1, ways + way);
+                tags.touch(1, STRIDE + way);
                 model.retain(|&other| other != way);
                 model.insert(0, way);
             }

@@ -10,6 +10,7 @@
 mod address;
 mod clock;
 mod crossbar;
+mod divide;
 pub mod dram;
 pub mod hash;
 mod l2_tags;

@@ -7,13 +7,15 @@
 
 use std::sync::Arc;
 
+use crate::crossbar::SlicePort;
 use crate::dram::{Channel, DramParameters, Link, Timing};
 use crate::slice::{Slice, SliceSettings};
 
 /// A memory partition.
 #[derive(Debug)]
 pub struct Partition {
-    pub slices: Vec<Slice>,
+    /// The slices, each behind its port of the request network.
+    pub slices: Vec<(SlicePort, Slice)>,
     pub channels: Vec<Channel>,
     /// `links[channel * slices + slice]`.
     links: Vec<Link>,
@@ -35,7 +37,7 @@ impl Partition {
         let channels = settings.channels;
         Partition {
             slices: (0..slices)
-                .map(|sub| Slice::new(Arc::clone(settings), sub))
+                .map(|sub| (SlicePort::default(), Slice::new(Arc::clone(settings), sub)))
                 .collect(),
             channels: vec![Channel::new(dram, timing, settings.clocks); channels],
             links: vec![Link::default(); channels * slices as usize],
@@ -55,7 +57,7 @@ impl Partition {
             for (channel, links) in self.channels.iter_mut().zip(self.links.chunks_mut(stride)) {
                 channel.run(step, links);
             }
-            for slice in &mut self.slices {
+            for (_, slice) in &mut self.slices {
                 slice.run(step, &mut self.links, stride);
             }
             self.now = step;
@@ -74,7 +76,7 @@ impl Partition {
         let slices = self
             .slices
             .iter()
-            .map(|slice| slice.next_event(&self.links, stride));
+            .map(|(_, slice)| slice.next_event(&self.links, stride));
         channels.chain(slices).fold(u64::MAX, u64::min)
     }
 }

@@ -71,9 +71,13 @@ pub struct SliceSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blocked {
     No,
-    /// So many places in the miss queue.
-    MissQueue(usize),
-    Mshr,
+    /// So many places in the miss queue, and an entry if it reads; its slot is chosen.
+    Room {
+        needed: usize,
+        slot: u32,
+        found: bool,
+        reads: bool,
+    },
     /// A way that waits for nothing, or a merge.
     Return,
 }
@@ -94,7 +98,10 @@ pub struct Slice {
     /// Its number inside the partition.
     sub: u32,
     inbox: VecDeque<Packet>,
+    /// What held the packet at the head up when it was looked up.
     blocked: Blocked,
+    /// Whether it may try again.
+    may_go: bool,
     next_lookup: u64,
     next_fill: u64,
     next_miss: u64,
@@ -113,17 +120,18 @@ pub struct Slice {
 impl Slice {
     /// An empty slice.
     pub fn new(settings: Arc<SliceSettings>, sub: u32) -> Slice {
-        let slots = settings.sets as usize * settings.ways as usize;
+        let tags = L2Tags::new(settings.sets, settings.ways);
         Slice {
             sub,
             inbox: VecDeque::new(),
             blocked: Blocked::No,
+            may_go: true,
             next_lookup: 0,
             next_fill: 0,
             next_miss: 0,
             next_reply: 0,
-            tags: L2Tags::new(settings.sets, settings.ways),
-            mshrs: Mshrs::new(settings.mshrs, settings.mshr_merges, slots),
+            mshrs: Mshrs::new(settings.mshrs, settings.mshr_merges, tags.slots()),
+            tags,
             misses: vec![VecDeque::new(); settings.channels],
             room: vec![settings.dram_share; settings.channels],
             waiting_misses: 0,
@@ -147,7 +155,7 @@ impl Slice {
     #[inline]
     fn next_packet(&self) -> u64 {
         match self.inbox.front() {
-            Some(packet) if self.blocked == Blocked::No => packet.arrival.max(self.next_lookup),
+            Some(packet) if self.may_go => packet.arrival.max(self.next_lookup),
             _ => u64::MAX,
         }
     }
@@ -184,18 +192,24 @@ impl Slice {
 
     /// Simulates every cycle before `until`. `links[channel * stride + sub]` leads to a channel;
     /// all that returns before `until` must stand in it.
+    #[inline(never)]
     pub fn run(&mut self, until: u64, links: &mut [Link], stride: usize) {
-        loop {
-            let (back, channel) = self.next_return(links, stride);
-            let packet = self.next_packet();
-            if back.min(packet) >= until {
-                break;
-            }
-            if back <= packet {
-                self.take_return(back, channel, links, stride);
+        let mut back = self.next_return(links, stride);
+        let mut packet = self.next_packet();
+        while back.0.min(packet) < until {
+            if back.0 <= packet {
+                self.take_return(back.0, back.1, links, stride);
+                back = self.next_return(links, stride);
             } else if let Some(&head) = self.inbox.front() {
-                self.blocked = self.look_up(packet, &head, links, stride);
-                if self.blocked == Blocked::No {
+                match self.blocked {
+                    Blocked::Room { slot, found, .. } => {
+                        self.blocked = Blocked::No;
+                        self.miss(packet, &head, slot, found, links, stride);
+                    }
+                    _ => self.blocked = self.look_up(packet, &head, links, stride),
+                }
+                self.may_go = self.blocked == Blocked::No;
+                if self.may_go {
                     self.inbox.pop_front();
                     self.next_lookup = packet + u64::from(head.cost);
                 } else {
@@ -203,11 +217,12 @@ impl Slice {
                     self.statistics.blocked += 1;
                 }
             }
+            packet = self.next_packet();
         }
     }
 
     /// Looks a packet up; what it waits for if it cannot be served now.
-    #[inline]
+    #[inline(never)]
     fn look_up(&mut self, now: u64, packet: &Packet, links: &mut [Link], stride: usize) -> Blocked {
         let line = packet.sector / u64::from(SECTORS);
         let sector = (packet.sector % u64::from(SECTORS)) as u8;
@@ -251,53 +266,77 @@ impl Slice {
         }
 
         // From here on: a read or atomic without its sector, or a write without its line.
-        if !write && !self.mshrs.has_room() {
-            return Blocked::Mshr;
-        }
-        let slot = match found {
-            Some(slot) => {
-                if self.waiting_misses >= self.settings.miss_queue {
-                    return Blocked::MissQueue(1);
-                }
-                slot
-            }
+        let (slot, needed) = match found {
+            Some(slot) => (slot, 1),
             None => {
                 let Some(victim) = self.tags.victim(set) else {
                     return Blocked::Return;
                 };
                 let dirty = self.tags.sectors(victim).dirty;
-                let needed = dirty.count_ones() as usize + usize::from(!write);
-                if self.waiting_misses + needed > self.settings.miss_queue {
-                    return Blocked::MissQueue(needed);
-                }
-                if dirty != 0 {
-                    self.write_back(now, victim, dirty, links, stride);
-                }
-                self.tags.replace(victim, line);
-                victim
+                (victim, dirty.count_ones() as usize + usize::from(!write))
             }
         };
-        if write {
-            let sectors = self.tags.sectors(slot);
+        let found = found.is_some();
+        if !self.has_room(needed, !write) {
+            return Blocked::Room {
+                needed,
+                slot,
+                found,
+                reads: !write,
+            };
+        }
+        self.miss(now, packet, slot, found, links, stride);
+        Blocked::No
+    }
+
+    /// Whether so many packets may go to the DRAM, one of them a read.
+    #[inline]
+    fn has_room(&self, packets: usize, reads: bool) -> bool {
+        self.waiting_misses + packets <= self.settings.miss_queue
+            && (!reads || self.mshrs.has_room())
+    }
+
+    /// Takes the slot for a packet that misses; there is room for all that follows.
+    #[inline]
+    fn miss(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        slot: u32,
+        found: bool,
+        links: &mut [Link],
+        stride: usize,
+    ) {
+        let set = self.settings.map.sets.of(packet.local);
+        let sector = (packet.sector % u64::from(SECTORS)) as u8;
+        let bit = 1_u8 << sector;
+        if !found {
+            let dirty = self.tags.sectors(slot).dirty;
+            if dirty != 0 {
+                self.write_back(now, slot, dirty, links, stride);
+            }
+            self.tags.replace(slot, packet.sector / u64::from(SECTORS));
+        }
+        let sectors = self.tags.sectors(slot);
+        if packet.kind == RequestKind::Write {
             sectors.dirty |= bit;
             if packet.whole {
                 sectors.valid |= bit;
             }
             self.statistics.allocated_by_write += 1;
             self.hit(now, packet, set, slot);
-            return Blocked::No;
+            return;
         }
-        self.tags.sectors(slot).pending |= bit;
+        sectors.pending |= bit;
         self.tags.touch(set, slot);
         self.statistics.miss(packet.kind);
         let waiter = Waiter {
             id: packet.id,
             sm: packet.sm,
-            update,
+            update: matches!(packet.kind, RequestKind::Atomic | RequestKind::Reduction),
         };
         let mshr = self.mshrs.allocate(slot, sector, waiter);
         self.send(now, packet.local, sector, Some(mshr), links, stride);
-        Blocked::No
     }
 
     #[inline]
@@ -315,7 +354,7 @@ impl Slice {
     }
 
     fn write_back(&mut self, now: u64, victim: u32, dirty: u8, links: &mut [Link], stride: usize) {
-        let (_, local) = self.settings.map.slices.of(self.tags.line(victim));
+        let (.., local) = self.settings.map.slices.of(self.tags.line(victim));
         let mut rest = dirty;
         while rest != 0 {
             let sector = rest.trailing_zeros() as u8;
@@ -373,7 +412,7 @@ impl Slice {
             });
     }
 
-    #[inline]
+    #[inline(never)]
     fn take_return(&mut self, now: u64, channel: usize, links: &mut [Link], stride: usize) {
         let Some(back) = links[channel * stride + self.sub as usize].up.pop_front() else {
             return;
@@ -405,14 +444,12 @@ impl Slice {
             self.waiting_misses -= 1;
             self.depart(now, channel, miss, links, stride);
         }
-        let free = match self.blocked {
+        self.may_go = match self.blocked {
             Blocked::No => return,
-            Blocked::MissQueue(needed) => self.waiting_misses + needed <= self.settings.miss_queue,
-            Blocked::Mshr => self.mshrs.has_room(),
+            Blocked::Room { needed, reads, .. } => self.has_room(needed, reads),
             Blocked::Return => true,
         };
-        if free {
-            self.blocked = Blocked::No;
+        if self.may_go {
             self.next_lookup = self.next_lookup.max(now);
         }
     }

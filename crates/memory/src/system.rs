@@ -12,7 +12,7 @@ use source::{Cycle, Performed, Reply, Request, RequestKind};
 
 use crate::address::{AddressMap, LINE_BYTES};
 use crate::clock::Clocks;
-use crate::crossbar::{SlicePort, SmPort};
+use crate::crossbar::SmPort;
 use crate::dram::{DramMap, DramParameters, Timing};
 use crate::hash::{SetIndex, SliceSelector};
 use crate::order::CycleOrder;
@@ -34,14 +34,15 @@ pub struct MemorySystem {
     settings: Arc<SliceSettings>,
     sms: usize,
     partitions: Vec<Partition>,
-    slice_ports: Vec<SlicePort>,
     sm_ports: Vec<SmPort>,
     /// SMs run before this cycle.
     until: u64,
     /// A reply that is still to come reaches its SM no earlier than this.
     next: u64,
-    requests: Vec<(Packet, u32, Option<source::Token>)>,
-    deferred: Vec<(u64, u32, Performed)>,
+    /// Packets of the window with partition and slice.
+    requests: Vec<(Packet, (u16, u16))>,
+    /// Deferred packets of the window with their slice.
+    deferred: Vec<(u32, Performed)>,
     departures: Vec<Departure>,
     order: CycleOrder,
     /// What earlier launches counted.
@@ -102,7 +103,6 @@ impl MemorySystem {
             settings,
             sms: card.sms as usize,
             partitions: Vec::new(),
-            slice_ports: Vec::new(),
             sm_ports: Vec::new(),
             until: 0,
             next: u64::MAX,
@@ -184,7 +184,7 @@ impl MemorySystem {
             .partitions
             .iter()
             .flat_map(|partition| &partition.slices)
-            .map(|slice| slice.dirty_sectors())
+            .map(|(_, slice)| slice.dirty_sectors())
             .sum();
         self.past.l2_flushed_bytes += dirty * source::Sector::BYTES;
         self.clear();
@@ -196,7 +196,7 @@ impl MemorySystem {
     pub fn statistics(&self) -> MemoryStatistics {
         let mut statistics = self.past;
         for partition in &self.partitions {
-            for slice in &partition.slices {
+            for (_, slice) in &partition.slices {
                 statistics.add_slice(&slice.statistics);
             }
             for channel in &partition.channels {
@@ -210,7 +210,7 @@ impl MemorySystem {
     pub fn reset_statistics(&mut self) {
         self.past = MemoryStatistics::default();
         for partition in &mut self.partitions {
-            for slice in &mut partition.slices {
+            for (_, slice) in &mut partition.slices {
                 slice.statistics = Default::default();
             }
             for channel in &mut partition.channels {
@@ -223,7 +223,7 @@ impl MemorySystem {
     pub fn is_idle(&self) -> bool {
         let ports = || self.sm_ports.iter().all(|port| port.held() == u64::MAX);
         let mut slices = self.partitions.iter().flat_map(|p| &p.slices);
-        slices.all(|slice| slice.is_idle()) && ports()
+        slices.all(|(_, slice)| slice.is_idle()) && ports()
     }
 
     fn clear(&mut self) {
@@ -236,8 +236,6 @@ impl MemorySystem {
             )
         };
         self.partitions = (0..self.l2.partitions).map(|_| partition()).collect();
-        let slices = (self.l2.partitions * self.l2.slices_per_partition) as usize;
-        self.slice_ports = vec![SlicePort::default(); slices];
         self.sm_ports = vec![SmPort::default(); self.sms];
         self.until = 0;
         self.next = u64::MAX;
@@ -252,67 +250,65 @@ impl MemorySystem {
         performed: &mut Vec<Performed>,
     ) {
         let latency = self.request_latency();
+        let map = &self.settings.map;
         self.requests.clear();
         for (sm, requests) in requests.iter_mut().enumerate() {
-            for request in requests.drain(..) {
+            debug_assert!(requests.is_sorted_by_key(|request| request.cycle));
+            for request in requests.iter() {
                 debug_assert!(request.cycle.0 >= self.until && request.cycle.0 < until);
-                let place = self.settings.map.place(request.sector);
-                let rounds = match request.kind {
-                    RequestKind::Atomic | RequestKind::Reduction => {
-                        u64::from(request.lanes)
-                            .div_ceil(self.l2.atomic_lanes)
-                            .max(1)
-                            * self.l2.atomic_interval
-                    }
+                let place = map.place(request.sector);
+                let cost = match request.kind {
+                    RequestKind::Atomic | RequestKind::Reduction => self.rounds(request.lanes),
                     _ => 1,
                 };
-                self.requests.push((
-                    Packet {
-                        arrival: request.cycle.0 + latency,
-                        sector: request.sector.0,
-                        local: place.local,
-                        id: request.id.0,
-                        sm: sm as u16,
-                        cost: rounds as u16,
-                        kind: request.kind,
-                        whole: u64::from(request.bytes) >= source::Sector::BYTES,
-                    },
-                    place.slice,
-                    request.deferred,
-                ));
+                let packet = Packet {
+                    arrival: request.cycle.0 + latency,
+                    sector: request.sector.0,
+                    local: place.local,
+                    id: request.id.0,
+                    sm: sm as u16,
+                    cost,
+                    kind: request.kind,
+                    whole: u64::from(request.bytes) >= source::Sector::BYTES,
+                };
+                if let Some(token) = request.deferred {
+                    self.deferred.push((
+                        map.slice(place),
+                        Performed {
+                            cycle: Cycle(packet.arrival),
+                            sm: source::SmId(packet.sm),
+                            token,
+                            sector: request.sector,
+                        },
+                    ));
+                }
+                let place = (place.partition as u16, place.sub as u16);
+                self.requests.push((packet, place));
             }
+            requests.clear();
         }
-        if self.requests.is_empty() {
-            return;
-        }
-        let per_partition = self.l2.slices_per_partition as u32;
         let rate = self.crossbar.slice_rate;
         let mut earliest = u64::MAX;
-        for &index in self.order.of(&self.requests, |(packet, ..)| packet.arrival) {
-            let (mut packet, slice, token) = self.requests[index as usize];
-            if let Some(token) = token {
-                self.deferred.push((
-                    packet.arrival,
-                    slice,
-                    Performed {
-                        cycle: Cycle(packet.arrival),
-                        sm: source::SmId(packet.sm),
-                        token,
-                        sector: source::Sector(packet.sector),
-                    },
-                ));
-            }
-            packet.arrival = self.slice_ports[slice as usize].take(packet.arrival, rate);
-            let partition = &mut self.partitions[(slice / per_partition) as usize];
+        for &index in self.order.of(&self.requests, |(packet, _)| packet.arrival) {
+            let (mut packet, (partition, sub)) = self.requests[index as usize];
+            let partition = &mut self.partitions[usize::from(partition)];
+            let (port, slice) = &mut partition.slices[usize::from(sub)];
+            packet.arrival = port.take(packet.arrival, rate);
+            slice.push(packet);
             partition.next = partition.next.min(packet.arrival);
             earliest = earliest.min(packet.arrival);
-            partition.slices[(slice % per_partition) as usize].push(packet);
         }
-        self.next = self.next.min(earliest + self.reply_latency());
-        // Already in the order (cycle, SM, sequence): the slices of one cycle remain.
+        self.next = self.next.min(earliest.saturating_add(self.reply_latency()));
+        // Already in the order (SM, sequence).
         self.deferred
-            .sort_by_key(|&(cycle, slice, _)| (cycle, slice));
-        performed.extend(self.deferred.drain(..).map(|(.., performed)| performed));
+            .sort_by_key(|&(slice, performed)| (performed.cycle, slice));
+        performed.extend(self.deferred.drain(..).map(|(_, performed)| performed));
+    }
+
+    /// Cycles that a slice is busy with an atomic of so many lanes.
+    fn rounds(&self, lanes: u8) -> u16 {
+        let rounds = u64::from(lanes).div_ceil(self.l2.atomic_lanes).max(1);
+        (rounds * self.l2.atomic_interval) as u16
     }
 
     fn run_partitions(&mut self, horizon: u64, threads: usize) {
@@ -339,7 +335,7 @@ impl MemorySystem {
         let mut next = u64::MAX;
         for partition in &mut self.partitions {
             next = next.min(partition.next.saturating_add(reply_latency));
-            for slice in &mut partition.slices {
+            for (_, slice) in &mut partition.slices {
                 while let Some(&departure) = slice.outbox.front() {
                     if departure.cycle >= complete {
                         next = next.min(departure.cycle + hop);

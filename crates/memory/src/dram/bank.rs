@@ -51,24 +51,48 @@ const EMPTY: List = List {
     tail: NONE,
 };
 
-/// One bank.
-#[derive(Clone, Copy, Debug)]
-struct Bank {
-    row: u32,
-    hits: [List; 2],
-    misses: [List; 2],
-    activate_from: u64,
-    column_from: [u64; 2],
-    precharge_from: u64,
+/// Most banks of a channel.
+pub const BANKS: usize = 32;
+
+/// Age and bank in one number: the smallest of several is the oldest, and names its bank.
+#[inline]
+fn key(age: u64, bank: u32) -> u64 {
+    age << BANKS.trailing_zeros() | u64::from(bank)
 }
 
-/// All banks of a channel.
+/// The bank that a key names.
+#[inline]
+pub fn bank_of(key: u64) -> u32 {
+    key as u32 & (BANKS as u32 - 1)
+}
+
+/// What waits for one bank, of each direction.
+#[derive(Clone, Copy, Debug)]
+struct Lists {
+    hits: [List; 2],
+    misses: [List; 2],
+}
+
+/// All banks of a channel; what the scheduler looks at stands in arrays by bank.
 #[derive(Clone, Debug)]
 pub struct Banks {
-    banks: Vec<Bank>,
+    lists: Vec<Lists>,
     queue: Vec<Queued>,
     free: Vec<u32>,
     age: u64,
+    row: [u32; BANKS],
+    /// Key of the oldest request for the open row, of each direction; stale where there is none.
+    pub hit_key: [[u64; BANKS]; 2],
+    /// Key of the oldest request for another row, of each direction; stale where there is none.
+    pub miss_key: [[u64; BANKS]; 2],
+    /// Banks whose row was opened lately: perhaps not ready for a column command yet.
+    pub settling: u32,
+    /// When each bank may read or write its open row.
+    pub column_from: [[u64; BANKS]; 2],
+    /// When each bank may be precharged, if open, or activated, if closed.
+    pub row_command_from: [u64; BANKS],
+    /// When each bank may be activated as its last activation allows.
+    activate_from: [u64; BANKS],
     /// Requests that wait, of each direction.
     pub waiting: [u32; 2],
     /// Banks whose open row has requests, of each direction.
@@ -82,19 +106,22 @@ pub struct Banks {
 impl Banks {
     /// Closed banks with room for `queue` requests.
     pub fn new(banks: usize, queue: usize) -> Banks {
-        let bank = Bank {
-            row: NONE,
+        let lists = Lists {
             hits: [EMPTY; 2],
             misses: [EMPTY; 2],
-            activate_from: 0,
-            column_from: [0; 2],
-            precharge_from: 0,
         };
         Banks {
-            banks: vec![bank; banks],
+            lists: vec![lists; banks.min(BANKS)],
             queue: Vec::with_capacity(queue),
             free: Vec::with_capacity(queue),
             age: 0,
+            row: [NONE; BANKS],
+            hit_key: [[0; BANKS]; 2],
+            miss_key: [[0; BANKS]; 2],
+            settling: 0,
+            column_from: [[0; BANKS]; 2],
+            row_command_from: [0; BANKS],
+            activate_from: [0; BANKS],
             waiting: [0; 2],
             hit_banks: [0; 2],
             miss_banks: [0; 2],
@@ -102,11 +129,19 @@ impl Banks {
         }
     }
 
-    /// Takes a request in.
+    /// Takes a request in. Whether its row is open.
     #[inline]
-    pub fn push(&mut self, direction: Direction, bank: u8, row: u32, slice: u16, mshr: u16) {
+    pub fn push(
+        &mut self,
+        direction: Direction,
+        bank: u8,
+        row: u32,
+        slice: u16,
+        mshr: u16,
+    ) -> bool {
+        let age = self.age;
         let queued = Queued {
-            age: self.age,
+            age,
             row,
             next: NONE,
             slice,
@@ -123,79 +158,66 @@ impl Banks {
                 self.queue.len() as u32 - 1
             }
         };
-        self.waiting[direction as usize] += 1;
-        let place = &mut self.banks[usize::from(bank)];
-        if place.row == row {
-            append(&mut self.queue, &mut place.hits[direction as usize], index);
-            self.hit_banks[direction as usize] |= 1 << bank;
+        let direction = direction as usize;
+        self.waiting[direction] += 1;
+        let lists = &mut self.lists[usize::from(bank)];
+        let hit = self.row[usize::from(bank)] == row;
+        let (list, banks, keys) = if hit {
+            (
+                &mut lists.hits[direction],
+                &mut self.hit_banks[direction],
+                &mut self.hit_key[direction],
+            )
         } else {
-            append(
-                &mut self.queue,
-                &mut place.misses[direction as usize],
-                index,
-            );
-            self.miss_banks[direction as usize] |= 1 << bank;
+            (
+                &mut lists.misses[direction],
+                &mut self.miss_banks[direction],
+                &mut self.miss_key[direction],
+            )
+        };
+        if list.head == NONE {
+            *banks |= 1 << bank;
+            keys[usize::from(bank)] = key(age, u32::from(bank));
         }
-    }
-
-    /// Age of the oldest request of a bank for its open row.
-    #[inline]
-    pub fn hit_age(&self, direction: Direction, bank: u32) -> u64 {
-        self.queue[self.banks[bank as usize].hits[direction as usize].head as usize].age
-    }
-
-    /// Age of the oldest request of a bank for another row.
-    #[inline]
-    pub fn miss_age(&self, direction: Direction, bank: u32) -> u64 {
-        self.queue[self.banks[bank as usize].misses[direction as usize].head as usize].age
-    }
-
-    /// When the bank may read or write its open row.
-    #[inline]
-    pub fn column_from(&self, direction: Direction, bank: u32) -> u64 {
-        self.banks[bank as usize].column_from[direction as usize]
-    }
-
-    /// When the bank may be precharged, if open, or activated, if closed.
-    #[inline]
-    pub fn row_command_from(&self, bank: u32) -> u64 {
-        let place = &self.banks[bank as usize];
-        if place.row == NONE {
-            place.activate_from
-        } else {
-            place.precharge_from
-        }
+        append(&mut self.queue, list, index);
+        hit
     }
 
     /// Reads or writes for the oldest request of the open row, and lets it go.
     #[inline]
     pub fn column(&mut self, direction: Direction, bank: u32, precharge_from: u64) -> Queued {
-        let place = &mut self.banks[bank as usize];
-        place.precharge_from = place.precharge_from.max(precharge_from);
-        let list = &mut place.hits[direction as usize];
+        let direction = direction as usize;
+        let bank = bank as usize;
+        self.row_command_from[bank] = self.row_command_from[bank].max(precharge_from);
+        let list = &mut self.lists[bank].hits[direction];
         let index = list.head;
         let queued = self.queue[index as usize];
         list.head = queued.next;
-        if list.head == NONE {
+        if queued.next == NONE {
             list.tail = NONE;
-            self.hit_banks[direction as usize] &= !(1 << bank);
+            self.hit_banks[direction] &= !(1 << bank);
+        } else {
+            let age = self.queue[queued.next as usize].age;
+            self.hit_key[direction][bank] = key(age, bank as u32);
         }
         self.free.push(index);
-        self.waiting[direction as usize] -= 1;
+        self.waiting[direction] -= 1;
         queued
     }
 
     /// Closes the open row. Requests for it wait again, at their age.
     pub fn precharge(&mut self, bank: u32, activate_from: u64) {
-        let place = &mut self.banks[bank as usize];
-        place.row = NONE;
-        place.activate_from = place.activate_from.max(activate_from);
+        let place = bank as usize;
+        self.row[place] = NONE;
+        self.row_command_from[place] = self.activate_from[place].max(activate_from);
         self.open &= !(1 << bank);
         for direction in 0..2 {
-            if place.hits[direction].head != NONE {
-                merge(&mut self.queue, place, direction);
+            if self.hit_banks[direction] >> bank & 1 == 1 {
+                merge(&mut self.queue, &mut self.lists[place], direction);
                 self.hit_banks[direction] &= !(1 << bank);
                 self.miss_banks[direction] |= 1 << bank;
+                let head = self.lists[place].misses[direction].head;
+                self.miss_key[direction][place] = key(self.queue[head as usize].age, bank);
             }
         }
     }
@@ -209,32 +231,39 @@ impl Banks {
         precharge_from: u64,
         activate_from: u64,
     ) {
-        let place = &mut self.banks[bank as usize];
-        let row = self.queue[place.misses[direction as usize].head as usize].row;
-        place.row = row;
-        place.column_from = column_from;
-        place.precharge_from = precharge_from;
-        place.activate_from = activate_from;
-        self.open |= 1 << bank;
-        for direction in 0..2 {
-            let mut next = place.misses[direction].head;
-            place.misses[direction] = EMPTY;
+        let place = bank as usize;
+        let lists = &mut self.lists[place];
+        let row = self.queue[lists.misses[direction as usize].head as usize].row;
+        self.row[place] = row;
+        self.row_command_from[place] = precharge_from;
+        self.activate_from[place] = activate_from;
+        let bit = 1 << bank;
+        self.open |= bit;
+        self.settling |= bit;
+        for (direction, from) in column_from.into_iter().enumerate() {
+            self.column_from[direction][place] = from;
+            let mut next = lists.misses[direction].head;
+            lists.misses[direction] = EMPTY;
             while next != NONE {
                 let index = next;
                 let queued = self.queue[index as usize];
                 next = queued.next;
                 let list = if queued.row == row {
-                    &mut place.hits[direction]
+                    &mut lists.hits[direction]
                 } else {
-                    &mut place.misses[direction]
+                    &mut lists.misses[direction]
                 };
                 append(&mut self.queue, list, index);
             }
-            let bit = 1 << bank;
-            if place.hits[direction].head != NONE {
+            let head = lists.hits[direction].head;
+            if head != NONE {
                 self.hit_banks[direction] |= bit;
+                self.hit_key[direction][place] = key(self.queue[head as usize].age, bank);
             }
-            if place.misses[direction].head == NONE {
+            let head = lists.misses[direction].head;
+            if head != NONE {
+                self.miss_key[direction][place] = key(self.queue[head as usize].age, bank);
+            } else {
                 self.miss_banks[direction] &= !bit;
             }
         }
@@ -253,7 +282,7 @@ fn append(queue: &mut [Queued], list: &mut List, index: u32) {
 }
 
 /// Merges the requests of the row that was open back into those of other rows, by age.
-fn merge(queue: &mut [Queued], place: &mut Bank, direction: usize) {
+fn merge(queue: &mut [Queued], place: &mut Lists, direction: usize) {
     let mut left = place.hits[direction].head;
     let mut right = place.misses[direction].head;
     let mut merged = EMPTY;

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use super::bank::{Banks, Direction};
-use super::scheduler::{Command, Shared, WriteDrain, choose};
+use super::scheduler::{Choice, Command, Shared, WriteDrain, choose_column, choose_row};
 use super::{DramParameters, Timing};
 use crate::clock::Clocks;
 
@@ -73,7 +73,13 @@ pub struct Channel {
     wake: u64,
     column_from: [u64; 2],
     group_from: Vec<u64>,
+    group_banks: u32,
     activate_from: u64,
+    /// No row command can be given before this command cycle, unless something changes.
+    row_wake: u64,
+    /// The direction that is served.
+    direction: Direction,
+    /// The direction in which data moved last.
     last: Direction,
     pub(crate) statistics: ChannelStatistics,
 }
@@ -91,7 +97,12 @@ impl Channel {
             wake: u64::MAX,
             column_from: [0; 2],
             group_from: vec![0; p.bank_groups as usize],
+            group_banks: (0..p.banks.min(32))
+                .step_by(p.bank_groups as usize)
+                .fold(0, |banks, bank| banks | 1 << bank),
             activate_from: 0,
+            row_wake: 0,
+            direction: Direction::Read,
             last: Direction::Read,
             statistics: ChannelStatistics::default(),
         }
@@ -109,60 +120,108 @@ impl Channel {
 
     /// Gives every command that begins before core cycle `until`. `links[i]` leads to the i-th
     /// slice; all that reaches the channel before `until` must stand in it.
+    #[inline(never)]
     pub fn run(&mut self, until: u64, links: &mut [Link]) {
         let end = self.clocks.command_at_or_after(until);
         let mut arrival = self.next_arrival(links);
-        let mut now = self.now.max(self.wake.min(arrival.0));
-        while now < end {
-            while arrival.0 <= now {
-                self.take(arrival.1, links);
+        let mut now = self.now.max(self.wake);
+        loop {
+            // What arrives until then is taken in, and may bring it nearer.
+            while arrival.0 <= now && arrival.0 < end {
+                now = self
+                    .take(arrival, links)
+                    .clamp(arrival.0.max(self.now), now.max(self.now));
                 arrival = self.next_arrival(links);
             }
-            let direction = self.drain.direction(self.banks.waiting);
+            if now >= end {
+                break;
+            }
             let shared = Shared {
                 column_from: self.column_from,
                 group_from: &self.group_from,
+                group_banks: self.group_banks,
                 activate_from: self.activate_from,
             };
-            match choose(&self.banks, shared, direction, now) {
-                Ok(command) => {
-                    self.give(command, now, links);
-                    arrival = self.next_arrival(links);
-                    now += 1;
-                    self.wake = now;
-                    if self.banks.waiting == [0; 2] {
-                        self.wake = u64::MAX;
-                        self.now = now;
-                        now = now.max(arrival.0);
-                        continue;
+            let mut choice = choose_column(&mut self.banks, shared, self.direction, now);
+            if let Choice::From(column_wake) = choice {
+                if self.row_wake <= now {
+                    match choose_row(&self.banks, shared, self.direction, now) {
+                        Choice::From(row_wake) => self.row_wake = row_wake,
+                        command => choice = command,
                     }
                 }
-                Err(wake) => {
-                    self.wake = wake;
-                    now = wake.min(arrival.0).max(now + 1);
+                if matches!(choice, Choice::From(_)) {
+                    choice = Choice::From(column_wake.min(self.row_wake));
                 }
             }
+            match choice {
+                Choice::Now(command) => {
+                    let full = self.is_full();
+                    self.give(command, now, links);
+                    if full {
+                        arrival = self.next_arrival(links);
+                    }
+                    self.now = now + 1;
+                    let pins = match self.banks.hit_banks[self.direction as usize] {
+                        0 => u64::MAX,
+                        _ => self.column_from[self.direction as usize],
+                    };
+                    now = self.now.max(pins.min(self.row_wake));
+                }
+                Choice::From(wake) => now = wake,
+            }
         }
+        self.wake = now;
         self.now = self.now.max(end);
     }
 
-    fn take(&mut self, slice: usize, links: &mut [Link]) {
-        if let Some(arrival) = links[slice].down.pop_front() {
-            let direction = if arrival.write {
-                Direction::Write
-            } else {
-                Direction::Read
-            };
-            self.banks.push(
-                direction,
-                arrival.bank,
-                arrival.row,
-                slice as u16,
-                arrival.mshr,
-            );
+    /// Serves the direction that what waits now asks for.
+    #[inline]
+    fn turn(&mut self) {
+        let direction = self.drain.direction(self.banks.waiting);
+        if direction != self.direction {
+            self.direction = direction;
+            self.row_wake = 0;
         }
     }
 
+    /// Takes a request in; a cycle before which it changes nothing.
+    #[inline]
+    fn take(&mut self, (_, slice): (u64, usize), links: &mut [Link]) -> u64 {
+        let Some(arrival) = links[slice].down.pop_front() else {
+            return u64::MAX;
+        };
+        let direction = if arrival.write {
+            Direction::Write
+        } else {
+            Direction::Read
+        };
+        let (bank, row) = (arrival.bank, arrival.row);
+        let hit = self
+            .banks
+            .push(direction, bank, row, slice as u16, arrival.mshr);
+        let place = usize::from(bank);
+        let before = self.direction;
+        self.turn();
+        if self.direction != before {
+            return 0;
+        }
+        if !hit {
+            let closed = self.banks.open >> bank & 1 == 0;
+            let shared = if closed { self.activate_from } else { 0 };
+            let from = self.banks.row_command_from[place].max(shared);
+            self.row_wake = self.row_wake.min(from);
+            from
+        } else if direction == self.direction {
+            self.banks.column_from[direction as usize][place]
+                .max(self.group_from[place & (self.group_from.len() - 1)])
+                .max(self.column_from[direction as usize])
+        } else {
+            u64::MAX
+        }
+    }
+
+    #[inline(never)]
     fn give(&mut self, command: Command, now: u64, links: &mut [Link]) {
         let t = &self.timing;
         match command {
@@ -172,6 +231,10 @@ impl Channel {
                     Direction::Write => (t.write_data, t.write_to_precharge),
                 };
                 let queued = self.banks.column(direction, bank, now + precharge);
+                if self.banks.hit_banks[direction as usize] >> bank & 1 == 0 {
+                    let from = self.banks.row_command_from[bank as usize];
+                    self.row_wake = self.row_wake.min(from);
+                }
                 let group = bank as usize & (self.group_from.len() - 1);
                 self.group_from[group] = now + t.ccdl;
                 self.column_from = match direction {
@@ -197,6 +260,7 @@ impl Channel {
                     }
                 };
                 up.push_back(Return { cycle, mshr });
+                self.turn();
             }
             Command::Activate(direction, bank) => {
                 self.banks.activate(
@@ -207,13 +271,20 @@ impl Channel {
                     now + t.rc,
                 );
                 self.activate_from = now + t.rrd;
+                self.row_wake = 0;
                 self.statistics.activations += 1;
             }
             Command::Precharge(bank) => {
                 self.banks.precharge(bank, now + t.rp);
+                self.row_wake = 0;
                 self.statistics.precharges += 1;
             }
         }
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.banks.waiting[0] + self.banks.waiting[1] >= self.queue
     }
 
     /// The earliest request on its way, and the slice it comes from; the lower slice among equals.
@@ -221,7 +292,7 @@ impl Channel {
     #[inline]
     fn next_arrival(&self, links: &[Link]) -> (u64, usize) {
         let mut next = (u64::MAX, 0);
-        if self.banks.waiting[0] + self.banks.waiting[1] >= self.queue {
+        if self.is_full() {
             return next;
         }
         for (slice, link) in links.iter().enumerate() {

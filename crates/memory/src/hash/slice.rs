@@ -1,5 +1,7 @@
 //! Which slice a line belongs to, and its number inside that slice.
 
+use crate::divide::Divisor;
+
 use super::{Polynomial, SliceHash, fair};
 
 /// The slice function of a GPU.
@@ -8,15 +10,9 @@ pub struct SliceSelector {
     hash: SliceHash,
     partitions: u32,
     slices_per_partition: u32,
-    slices: u64,
-    /// ⌈2^64 / slices⌉, for division by multiplication; 0 for one slice.
-    reciprocal: u64,
+    slices: Divisor,
     polynomial: Polynomial,
 }
-
-/// Below this, division by multiplication with a rounded-up reciprocal is exact for up to 4096
-/// slices.
-const EXACT_BELOW: u64 = 1 << 48;
 
 impl SliceSelector {
     /// A function to `partitions` × `slices_per_partition` slices, at most 4096.
@@ -31,28 +27,23 @@ impl SliceSelector {
             hash,
             partitions,
             slices_per_partition,
-            slices,
-            reciprocal: if slices > 1 {
-                (u64::MAX / slices) + 1
-            } else {
-                0
-            },
+            slices: Divisor::new(slices),
             polynomial: Polynomial::new(slices.next_power_of_two().trailing_zeros(), hash_bits),
         }
     }
 
     /// Number of slices.
     pub fn slices(&self) -> u32 {
-        self.slices as u32
+        self.slices.get() as u32
     }
 
-    /// The slice of a line, and the line's number inside the slice: the number of the block of as
-    /// many lines as there are slices.
+    /// The partition of a line, the slice inside it, and the line's number inside the slice: the
+    /// number of the block of as many lines as there are slices.
     #[inline]
-    pub fn of(&self, line: u64) -> (u32, u64) {
-        let block = self.divide(line);
-        let position = (line - block * self.slices) as u32;
-        let slice = match self.hash {
+    pub fn of(&self, line: u64) -> (u32, u32, u64) {
+        let block = self.slices.divide(line);
+        let position = (line - block * self.slices.get()) as u32;
+        match self.hash {
             SliceHash::Fair => {
                 let partition = position / self.slices_per_partition;
                 let sub = position - partition * self.slices_per_partition;
@@ -61,20 +52,21 @@ impl SliceSelector {
                 let wrap = |value: u32, bound: u32| {
                     if value >= bound { value - bound } else { value }
                 };
-                wrap(partition + rotate, self.partitions) * self.slices_per_partition
-                    + wrap(sub + rotate_sub, self.slices_per_partition)
+                (
+                    wrap(partition + rotate, self.partitions),
+                    wrap(sub + rotate_sub, self.slices_per_partition),
+                    block,
+                )
             }
-            SliceHash::PolynomialMod => (self.polynomial.of(block) ^ position) % self.slices as u32,
-        };
-        (slice, block)
-    }
-
-    #[inline]
-    fn divide(&self, line: u64) -> u64 {
-        if line < EXACT_BELOW && self.reciprocal != 0 {
-            ((u128::from(line) * u128::from(self.reciprocal)) >> 64) as u64
-        } else {
-            line / self.slices
+            SliceHash::PolynomialMod => {
+                let slice = (self.polynomial.of(block) ^ position) % self.slices();
+                let partition = slice / self.slices_per_partition;
+                (
+                    partition,
+                    slice - partition * self.slices_per_partition,
+                    block,
+                )
+            }
         }
     }
 }

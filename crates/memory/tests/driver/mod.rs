@@ -53,6 +53,7 @@ struct Sm {
     next_send: u64,
     inbox: VecDeque<Reply>,
     running: u32,
+    digest: u64,
 }
 
 impl Sm {
@@ -181,6 +182,7 @@ pub fn stream(gpu: &Gpu, mix: &Mix, window: Option<u64>, threads: usize) -> Outc
             next_send: 0,
             inbox: VecDeque::new(),
             running: 0,
+            digest: 0,
         })
         .collect();
     for slot in 0..mix.ctas_per_sm {
@@ -191,7 +193,7 @@ pub fn stream(gpu: &Gpu, mix: &Mix, window: Option<u64>, threads: usize) -> Outc
     let mut requests = vec![Vec::new(); sms];
     let mut replies: Vec<Vec<Reply>> = vec![Vec::new(); sms];
     let mut performed: Vec<Performed> = Vec::new();
-    let (mut now, mut sent, mut answered, mut last, mut digest) = (0, 0, 0, 0, 0_u64);
+    let (mut now, mut sent, mut answered, mut last) = (0, 0, 0, 0);
     let mut seconds = 0.0;
     while all.iter().any(|sm| sm.running > 0) {
         let until = now + window;
@@ -213,10 +215,9 @@ pub fn stream(gpu: &Gpu, mix: &Mix, window: Option<u64>, threads: usize) -> Outc
                 assert!(reply.cycle.0 >= until, "a reply from the past");
                 answered += 1;
                 last = last.max(reply.cycle.0);
-                digest = (digest.rotate_left(5)
-                    ^ (reply.cycle.0 << 20 | u64::from(reply.id.0))
-                    ^ (u64::from(sm.number) << 50))
-                    .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                sm.digest =
+                    (sm.digest.rotate_left(5) ^ reply.cycle.0 << 20 ^ u64::from(reply.id.0))
+                        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 sm.inbox.push_back(reply);
             }
         }
@@ -227,7 +228,9 @@ pub fn stream(gpu: &Gpu, mix: &Mix, window: Option<u64>, threads: usize) -> Outc
         requests: sent,
         replies: answered,
         seconds,
-        digest,
+        digest: all
+            .iter()
+            .fold(0, |digest: u64, sm| digest.rotate_left(1) ^ sm.digest),
         memory,
     }
 }
@@ -239,4 +242,88 @@ pub fn bandwidth(gpu: &Gpu, outcome: &Outcome) -> f64 {
         .core_clock;
     let s = outcome.memory.statistics();
     (s.dram_read_bytes + s.dram_write_bytes) as f64 / outcome.cycles as f64 * clock * 1e6
+}
+
+/// A GPU, with overrides.
+pub fn gpu(name: &str, overrides: &[&str]) -> Gpu {
+    let mut gpu = Gpu::load(name).expect("a GPU");
+    for assignment in overrides {
+        gpu.set(assignment).expect("an override");
+    }
+    gpu
+}
+
+/// A request with nothing special.
+pub fn request(cycle: u64, sm: u16, id: u32, kind: RequestKind, sector: u64) -> Request {
+    Request {
+        cycle: Cycle(cycle),
+        sm: SmId(sm),
+        id: RequestId(id),
+        kind,
+        sector: Sector(sector),
+        bytes: 32,
+        lanes: 1,
+        deferred: None,
+    }
+}
+
+/// What came back for fixed traffic.
+#[derive(Debug, PartialEq)]
+pub struct Replayed {
+    /// Replies of each SM, in the order in which they were handed over.
+    pub replies: Vec<Vec<Reply>>,
+    pub performed: Vec<Performed>,
+    pub statistics: memory::MemoryStatistics,
+}
+
+/// Plays traffic (`traffic[sm]` in the order of cycles) in windows of the lengths that `windows`
+/// gives, until everything is answered.
+pub fn replay(
+    memory: &mut MemorySystem,
+    traffic: &[Vec<Request>],
+    mut windows: impl FnMut() -> u64,
+    threads: usize,
+) -> Replayed {
+    let sms = traffic.len();
+    let mut sent = vec![0; sms];
+    let mut requests = vec![Vec::new(); sms];
+    let mut replies: Vec<Vec<Reply>> = vec![Vec::new(); sms];
+    let mut performed = Vec::new();
+    let mut until = 0;
+    while sent
+        .iter()
+        .zip(traffic)
+        .any(|(&sent, all)| sent < all.len())
+        || memory.next_event() != Cycle::NEVER
+    {
+        until += windows();
+        for sm in 0..sms {
+            let from = sent[sm];
+            let to = traffic[sm].partition_point(|request| request.cycle.0 < until);
+            requests[sm].extend_from_slice(&traffic[sm][from..to]);
+            sent[sm] = to;
+        }
+        let old: Vec<usize> = replies.iter().map(Vec::len).collect();
+        memory.run(
+            Cycle(until),
+            &mut requests,
+            &mut replies,
+            &mut performed,
+            threads,
+        );
+        assert!(requests.iter().all(Vec::is_empty), "requests are drained");
+        for (all, old) in replies.iter().zip(old) {
+            assert!(
+                all[old..].iter().all(|reply| reply.cycle.0 >= until),
+                "a reply from the past"
+            );
+        }
+        assert!(until < 1 << 50, "it never ends");
+    }
+    assert!(memory.is_idle());
+    Replayed {
+        replies,
+        performed,
+        statistics: memory.statistics(),
+    }
 }

@@ -1,0 +1,166 @@
+//! Without other traffic, round trips take what the parameters add up to (MODEL.md §8.1).
+
+mod driver;
+
+use driver::{gpu, replay, request};
+use hardware::{CardParameters, Gpu, MemoryParameters};
+use memory::dram::DramParameters;
+use memory::{CrossbarParameters, L2Parameters, MemorySystem};
+use source::RequestKind;
+
+struct Parameters {
+    card: CardParameters,
+    memory: MemoryParameters,
+    crossbar: CrossbarParameters,
+    l2: L2Parameters,
+    dram: DramParameters,
+}
+
+fn parameters(gpu: &Gpu) -> Parameters {
+    Parameters {
+        card: CardParameters::load(gpu).expect("a card"),
+        memory: MemoryParameters::load(gpu).expect("a memory"),
+        crossbar: CrossbarParameters::load(gpu).expect("a crossbar"),
+        l2: L2Parameters::load(gpu).expect("an L2"),
+        dram: DramParameters::load(gpu).expect("a DRAM"),
+    }
+}
+
+/// The cycle of the reply to each request, all from one SM.
+fn replies(gpu: &Gpu, list: &[(u64, RequestKind, u64)]) -> Vec<u64> {
+    let mut memory = MemorySystem::new(gpu).expect("a complete GPU");
+    let sms = parameters(gpu).card.sms as usize;
+    let mut traffic = vec![Vec::new(); sms];
+    traffic[0] = list
+        .iter()
+        .enumerate()
+        .map(|(id, &(cycle, kind, sector))| request(cycle, 0, id as u32, kind, sector))
+        .collect();
+    let got = replay(&mut memory, &traffic, || 150, 1);
+    (0..list.len() as u32)
+        .map(|id| {
+            let reply = got.replies[0].iter().find(|reply| reply.id.0 == id);
+            reply.expect("an answer").cycle.0
+        })
+        .collect()
+}
+
+/// From a request to its reply if it hits.
+fn hit(p: &Parameters) -> u64 {
+    2 * p.crossbar.hop + p.l2.fixed_latency + p.l2.lookup_latency
+}
+
+/// From core cycle `at`, when a miss is found on a closed bank, until its data is there.
+fn dram(p: &Parameters, at: u64) -> u64 {
+    let khz = |mhz: f64| (mhz * 1000.0).round() as u64;
+    let (core, command) = (khz(p.card.core_clock), khz(p.memory.command_clock));
+    let burst =
+        (p.dram.atom * 8).div_ceil(p.dram.pins * u64::from(p.memory.bits_per_command_cycle));
+    let activate = ((at + p.dram.fixed_latency) * command).div_ceil(core);
+    let data = activate + p.dram.rcd + p.dram.cl + burst;
+    (data * core).div_ceil(command)
+}
+
+#[test]
+fn unloaded_round_trips_on_every_gpu() {
+    for name in hardware::names() {
+        let gpu = gpu(name, &[]);
+        let p = parameters(&gpu);
+        for start in [0, 1, 17, 1000] {
+            let far = start + 100_000;
+            let got = replies(
+                &gpu,
+                &[
+                    (start, RequestKind::Read, 4242),
+                    (far, RequestKind::Read, 4242),
+                    (far + 5000, RequestKind::Atomic, 4242),
+                    (far + 9000, RequestKind::Write, 777_777),
+                ],
+            );
+            let at = start + p.crossbar.hop + p.l2.fixed_latency;
+            let miss = dram(&p, at) + p.l2.lookup_latency + p.crossbar.hop;
+            assert_eq!(got[0], miss, "{name}: miss");
+            assert_eq!(got[1], far + hit(&p), "{name}: hit");
+            assert_eq!(got[2], far + 5000 + hit(&p), "{name}: atomic that hits");
+            assert_eq!(got[3], far + 9000 + hit(&p), "{name}: write of a new line");
+        }
+    }
+}
+
+#[test]
+fn the_round_trips_of_the_a6000() {
+    let a6000 = gpu("rtx-a6000", &[]);
+    let got = replies(
+        &a6000,
+        &[(0, RequestKind::Read, 0), (9999, RequestKind::Read, 0)],
+    );
+    // 211 + two hops + lookup; 243 + (24 + 24 + 4) command cycles of 0.45 core cycles.
+    assert_eq!(got[1] - 9999, 214);
+    assert_eq!(got[0], 214 + 243 + 24);
+}
+
+#[test]
+fn a_read_of_a_sector_under_way_comes_with_it() {
+    let a6000 = gpu("rtx-a6000", &[]);
+    let got = replies(
+        &a6000,
+        &[(0, RequestKind::Read, 9), (50, RequestKind::Read, 9)],
+    );
+    assert_eq!(got[1], got[0] + 1, "one reply per cycle");
+}
+
+#[test]
+fn a_row_that_is_open_is_faster_and_another_row_of_the_bank_slower() {
+    let a6000 = gpu("rtx-a6000", &["dram.bank_index=linear"]);
+    let p = parameters(&a6000);
+    let memory = MemorySystem::new(&a6000).expect("a complete GPU");
+    let map = memory.address_map();
+    let coordinates = |sector: u64| {
+        let place = map.place(source::Sector(sector));
+        let at = map.coordinates(place.local, place.sub, (sector % 4) as u32);
+        (place.partition, at)
+    };
+    let first = coordinates(0);
+    let same_row = (4..)
+        .find(|&s| coordinates(s) == first)
+        .expect("the row goes on");
+    let other_row = (4..)
+        .find(|&s| {
+            let (partition, at) = coordinates(s);
+            partition == first.0 && at.bank == first.1.bank && at.row != first.1.row
+        })
+        .expect("the bank has more rows");
+    let far = 18_000;
+    let got = replies(
+        &a6000,
+        &[
+            (0, RequestKind::Read, 0),
+            (far, RequestKind::Read, same_row),
+            (2 * far, RequestKind::Read, other_row),
+        ],
+    );
+    // In core cycles: 0.45 per command cycle.
+    let core = |command: u64| (command * 9).div_ceil(20);
+    let base = hit(&p) + p.dram.fixed_latency;
+    assert_eq!(got[0], base + core(24 + 24 + 4));
+    assert_eq!(got[1] - far, base + core(24 + 4));
+    assert_eq!(got[2] - 2 * far, base + core(24 + 24 + 24 + 4));
+}
+
+#[test]
+fn ports_take_one_packet_per_cycle() {
+    let a6000 = gpu("rtx-a6000", &[]);
+    let sms = 84;
+    // Everyone asks for the same sector in the same cycle, when it is there.
+    let mut traffic = vec![Vec::new(); sms];
+    traffic[0].push(request(0, 0, 1000, RequestKind::Read, 5));
+    for (sm, requests) in traffic.iter_mut().enumerate() {
+        requests.push(request(20_000, sm as u16, 1, RequestKind::Read, 5));
+    }
+    let mut memory = MemorySystem::new(&a6000).expect("a complete GPU");
+    let got = replay(&mut memory, &traffic, || 200, 1);
+    for (sm, replies) in got.replies.iter().enumerate() {
+        let last = replies.last().expect("an answer");
+        assert_eq!(last.cycle.0, 20_000 + 214 + sm as u64, "SM {sm}");
+    }
+}
