@@ -98,6 +98,8 @@ fn reuse(word: Word, at: u8) -> bool {
         24 => 122,
         32 => 123,
         64 => 124,
+        // The metadata of a sparse matrix product.
+        40 => 50,
         _ => return false,
     };
     word.bit(109) && word.bit(slot)
@@ -161,6 +163,7 @@ fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Opt
             adjust: adjusts,
             select: selects,
             optional,
+            reused,
         } => {
             let register = register(word, at);
             if optional && register == Register::ZERO {
@@ -169,7 +172,7 @@ fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Opt
             Operand::Register {
                 register,
                 adjust: adjust(word, at, adjusts),
-                reuse: reuse(word, at),
+                reuse: reused && reuse(word, at),
                 select: select(word, at, selects)?,
             }
         }
@@ -309,15 +312,17 @@ fn source(
     if in_register {
         let adjust = adjust(word, at, adjusts);
         let select = select(word, at, selects)?;
-        // The reuse bit follows the source position, not the bits that hold the register.
-        let reuse = reuse(
-            word,
-            match slot {
-                Slot::A => 24,
-                Slot::B => 32,
-                Slot::C | Slot::Last => 64,
-            },
-        );
+        // The reuse bit follows the source position, not the bits that hold the register. Only the
+        // arithmetic units (opcodes below 0x100) have a register-file cache.
+        let reuse = word.bits(8, 1) == 0
+            && reuse(
+                word,
+                match slot {
+                    Slot::A => 24,
+                    Slot::B => 32,
+                    Slot::C | Slot::Last => 64,
+                },
+            );
         return Some(if high == High::One {
             Operand::UniformRegister {
                 register: uniform(word, at),
@@ -338,6 +343,7 @@ fn source(
             let bits = word.bits(32, 32);
             let bits = match literal {
                 ImmediateKind::Signed => sign_extend(bits, 32) as u64,
+                ImmediateKind::Float16 | ImmediateKind::BFloat16 => bits & 0xffff,
                 _ => bits,
             };
             Some(Operand::Immediate {
@@ -358,7 +364,8 @@ fn source(
                     bank,
                     index,
                     uniform_index,
-                    offset,
+                    // Arithmetic reads whole words: the two lowest offset bits are not decoded.
+                    offset: offset & !3,
                     adjust: adjust(word, at, adjusts),
                     select: select(word, at, selects)?,
                 }),

@@ -12,7 +12,8 @@ use crate::operand::{
     Adjust, ConstantBank, ImmediateKind, Operand, Predicate, Register, Select, UniformRegister,
 };
 use crate::special::special_register;
-use crate::table::{self, Address, Field, Row, Selects};
+use crate::table::{self, Address, Field, Row, Selects, Slot};
+use crate::word::Word;
 
 impl Instruction {
     /// The instruction's text, its branch targets computed from its own address `pc`, without the
@@ -24,6 +25,9 @@ impl Instruction {
         }
     }
 }
+
+/// Set where the disassembler shows the descriptor register of an address.
+const SHOWN_DESCRIPTOR: u32 = 101;
 
 struct Text<'a> {
     instruction: &'a Instruction,
@@ -51,7 +55,7 @@ impl Display for Text<'_> {
             let separator = match previous {
                 None => " ",
                 // The vendor's disassembler pads the names of non-numbers.
-                Some(Operand::Immediate { bits, kind }) if is_not_finite(*bits, *kind) => " , ",
+                Some(Operand::Immediate { bits, kind }) if is_padded(*bits, *kind) => " , ",
                 // A jump's offset follows its register without a comma.
                 Some(_) if is_addend(instruction, index) => " ",
                 Some(_) => ", ",
@@ -85,18 +89,20 @@ impl Text<'_> {
                 reuse,
                 select,
             } => {
-                adjusted(f, *adjust, register)?;
+                let half = if *select == Select::H1 {
+                    Select::H1.text()
+                } else {
+                    ""
+                };
+                adjusted(f, *adjust, &format_args!("{register}{half}"))?;
                 f.write_str(if *reuse { ".reuse" } else { "" })?;
-                f.write_str(select.text())
+                f.write_str(if half.is_empty() { select.text() } else { "" })
             }
             Operand::UniformRegister {
                 register,
                 adjust,
                 select,
-            } => {
-                adjusted(f, *adjust, register)?;
-                f.write_str(select.text())
-            }
+            } => adjusted(f, *adjust, &format_args!("{register}{}", select.text())),
             Operand::Predicate { predicate, negate } => {
                 predicate_text(f, *predicate, *negate, false)
             }
@@ -120,10 +126,10 @@ impl Text<'_> {
                     index: *index,
                     uniform_index: *uniform_index,
                     offset: *offset,
-                    spaced: row.is_some_and(spaced),
+                    spaced: row.is_some_and(|row| spaced(row, self.instruction.word)),
+                    select: *select,
                 };
-                adjusted(f, *adjust, &constant)?;
-                f.write_str(select.text())
+                adjusted(f, *adjust, &constant)
             }
             Operand::Memory {
                 base,
@@ -145,6 +151,16 @@ impl Text<'_> {
                     && address.map_or(*uniform != UniformRegister::ZERO, |a| a.uniform.is_some());
                 let signed = address.is_some_and(|address| address.signed);
                 let width = address.map_or(24, |address| address.offset.1);
+                if let (
+                    true,
+                    Operand::Memory {
+                        descriptor: Some(register),
+                        ..
+                    },
+                ) = (self.instruction.word.bit(SHOWN_DESCRIPTOR), operand)
+                {
+                    write!(f, "desc[{register}]")?;
+                }
                 f.write_str("[")?;
                 let mut empty = true;
                 let scaled = matches!(base_select, Select::X4 | Select::X8 | Select::X16);
@@ -215,11 +231,18 @@ fn address(row: &Row, operand: &Operand, instruction: &Instruction) -> Option<Ad
         .nth(place)
 }
 
-/// Whether constants of this row are written with a space between bank and offset: where the source
-/// can carry a suffix.
-fn spaced(row: &Row) -> bool {
-    row.fields.iter().any(|field| {
-        matches!(field, Field::Source { select, .. } if !matches!(select, Selects::Nothing))
+/// Whether the constant of this word is written with a space between bank and offset: where the
+/// source it stands for can carry a suffix.
+fn spaced(row: &Row, word: Word) -> bool {
+    let slots: &[Slot] = match word.bits(9, 3) {
+        3 => &[Slot::C, Slot::Last],
+        _ => &[Slot::B],
+    };
+    row.fields.iter().any(|field| match field {
+        Field::Source { slot, select, .. } => {
+            slots.contains(slot) && !matches!(select, Selects::Nothing)
+        }
+        _ => false,
     })
 }
 
@@ -229,6 +252,7 @@ struct ConstantText {
     uniform_index: UniformRegister,
     offset: i32,
     spaced: bool,
+    select: Select,
 }
 
 impl Display for ConstantText {
@@ -251,7 +275,8 @@ impl Display for ConstantText {
             f.write_str(if empty { "" } else { "+" })?;
             signed_hex(f, self.offset.into())?;
         }
-        f.write_str("]")
+        f.write_str("]")?;
+        f.write_str(self.select.text())
     }
 }
 
@@ -359,11 +384,13 @@ fn values(bits: u64, kind: ImmediateKind) -> SmallVec<[Value; 2]> {
     }
 }
 
-/// Whether the text of a literal ends in the name of an infinity or NaN.
-fn is_not_finite(bits: u64, kind: ImmediateKind) -> bool {
-    values(bits, kind)
-        .last()
-        .is_some_and(|(value, _)| !value.is_finite())
+/// Whether the disassembler pads the text of a literal: names of infinities and NaNs, and -0.
+fn is_padded(bits: u64, kind: ImmediateKind) -> bool {
+    values(bits, kind).last().is_some_and(padded)
+}
+
+fn padded(&(value, _): &Value) -> bool {
+    !value.is_finite() || value == 0.0 && value.is_sign_negative()
 }
 
 fn immediate(f: &mut Formatter<'_>, bits: u64, kind: ImmediateKind) -> fmt::Result {
@@ -374,7 +401,7 @@ fn immediate(f: &mut Formatter<'_>, bits: u64, kind: ImmediateKind) -> fmt::Resu
             let values = values(bits, kind);
             for (index, &value) in values.iter().enumerate() {
                 if index > 0 {
-                    f.write_str(if values[0].0.is_finite() { ", " } else { " , " })?;
+                    f.write_str(if !padded(&values[0]) { ", " } else { " , " })?;
                 }
                 float(f, value)?;
             }

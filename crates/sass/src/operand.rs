@@ -213,4 +213,6 @@ selects! {
     B3 = ".B3",
     Row = ".ROW",
     Col = ".COL",
+    /// The sign bit alone.
+    Sign = ".SIGN",
 }

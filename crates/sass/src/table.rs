@@ -193,6 +193,8 @@ pub enum Field {
         select: Selects,
         /// Left out if RZ.
         optional: bool,
+        /// The register-file cache can keep it (`.reuse`).
+        reused: bool,
     },
     /// An arithmetic source, whose kind the operand form decides.
     Source {
@@ -447,6 +449,7 @@ pub const fn reg(at: u8) -> Field {
         adjust: PLAIN,
         select: Selects::Nothing,
         optional: false,
+        reused: false,
     }
 }
 
@@ -457,6 +460,7 @@ pub const fn reg_or_nothing(at: u8) -> Field {
         adjust: PLAIN,
         select: Selects::Nothing,
         optional: true,
+        reused: false,
     }
 }
 

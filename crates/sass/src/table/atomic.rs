@@ -15,7 +15,7 @@ const SWAP_TYPE: Suffix = suffix(&[(73, 4)], "- S32 64");
 /// Compare-and-swap or its shared-memory helper.
 const SWAP: Suffix = suffix(&[(87, 1)], "CAS CAST");
 /// The compare-and-swap of a loop that holds a lock on the word.
-const SPIN: Suffix = suffix(&[(88, 1)], "- SPIN");
+const SHARED_SWAP: Suffix = suffix(&[(87, 2)], "CAS CAST CAS CAST.SPIN");
 /// Type of an operation on shared memory.
 const SHARED_TYPE: Suffix = suffix(&[(73, 2)], "- S32 64");
 
@@ -140,7 +140,7 @@ pub(super) const ROWS: &[Row] = &[
         ATOMS,
         0x38d,
         &[],
-        &[SWAP, SPIN, SHARED_TYPE],
+        &[SHARED_SWAP, SHARED_TYPE],
         &[D, shared(None), reg(32), reg(64)],
     ),
 ];

@@ -177,7 +177,16 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         &[Field::CounterSet { at: 32, width: 6 }],
     ),
-    plain(CCTL, 0x98f, &[When::Is(87, 4, 4)], &[fixed("IVALL")], &[]),
+    plain(
+        CCTL,
+        0x98f,
+        &[When::Is(72, 1, 0)],
+        &[
+            suffix(&[(78, 2)], "- U C I"),
+            suffix(&[(87, 4)], "? ? ? ? IVALL ? IVALLP WBALL WBALLP"),
+        ],
+        &[],
+    ),
     plain(
         CCTL,
         0x98f,
@@ -185,12 +194,12 @@ pub(super) const ROWS: &[Row] = &[
         &[
             suffix(&[(72, 1)], "- E"),
             suffix(&[(78, 2)], "- U C I"),
-            suffix(
-                &[(87, 4)],
-                "PF1 PF2 WB IV IVALL RS IVALLP WBALL WBALLP PML2 DML2 RML2",
-            ),
+            suffix(&[(87, 4)], "PF1 PF2 WB IV ? RS ? ? ? PML2 DML2 RML2"),
         ],
-        &[Field::Memory(PLAIN_ADDRESS)],
+        &[Field::Memory(Address {
+            offset: (32, 32),
+            ..PLAIN_ADDRESS
+        })],
     ),
     plain(
         CCTLL,

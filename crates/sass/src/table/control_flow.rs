@@ -129,7 +129,16 @@ pub(super) const ROWS: &[Row] = &[
         0x950,
         &[When::Is(85, 1, 1)],
         &[fixed("ABS"), suffix(&[(86, 1)], "- NODEC")],
-        &[CONDITION, reg(24), ADDEND],
+        &[
+            CONDITION,
+            reg(24),
+            Field::Immediate {
+                bits: OFFSET,
+                kind: ImmediateKind::Signed,
+                default: None,
+                scale: 4,
+            },
+        ],
     ),
     plain(
         EXIT,
@@ -181,7 +190,7 @@ pub(super) const ROWS: &[Row] = &[
         0x15d,
         RRR | RIR | RCR,
         &[],
-        &[suffix(&[(85, 1)], "- WARP"), suffix(&[(86, 1)], "- RAND")],
+        &[suffix(&[(86, 1)], "- RAND"), suffix(&[(85, 1)], "- WARP")],
         &[CONDITION, word(B, PLAIN)],
     ),
     plain(
@@ -198,19 +207,21 @@ pub(super) const ROWS: &[Row] = &[
         &[fixed("32"), suffix(&[(84, 1)], "- CLEAR")],
         &[D, STATE],
     ),
-    plain(
+    alu(
         BMOV,
-        0x356,
+        0x156,
+        RRR | RIR | RCR,
         &[When::Is(28, 2, 0)],
         &[fixed("32"), suffix(&[(84, 1)], "- PQUAD")],
-        &[Field::Convergence { at: 24 }, reg(32)],
+        &[Field::Convergence { at: 24 }, word(B, PLAIN)],
     ),
-    plain(
+    alu(
         BMOV,
-        0x356,
+        0x156,
+        RRR | RIR | RCR,
         &[When::Is(28, 2, 1)],
         &[fixed("32"), suffix(&[(84, 1)], "- PQUAD")],
-        &[STATE, reg(32)],
+        &[STATE, word(B, PLAIN)],
     ),
     plain(BMOV, 0x357, &[], &[fixed("64")], &[STATE_PC, reg(32)]),
     plain(LEPC, 0x34e, &[], &[], &[D]),
@@ -219,7 +230,7 @@ pub(super) const ROWS: &[Row] = &[
         0x95c,
         &[],
         &[suffix(&[(84, 3)], "? ? ? TRAP INT")],
-        &[unsigned_or_nothing(&[(34, 20)], 0)],
+        &[unsigned_or_nothing(&[(34, 3)], 0)],
     ),
     plain(
         JMX,
@@ -246,6 +257,23 @@ pub(super) const ROWS: &[Row] = &[
             },
         ],
     ),
+    // Between a barrier and a part of the warp's state.
+    plain(
+        BMOV,
+        0xf55,
+        &[When::Is(28, 2, 1)],
+        &[fixed("32"), suffix(&[(84, 1)], "- CLEAR")],
+        &[Field::Convergence { at: 16 }, STATE],
+    )
+    .high(High::Any),
+    plain(
+        BMOV,
+        0xf56,
+        &[When::Is(28, 2, 1)],
+        &[fixed("32"), suffix(&[(84, 1)], "- PQUAD")],
+        &[STATE, Field::Convergence { at: 16 }],
+    )
+    .high(High::Any),
 ];
 
 /// Parts of a warp's state that BMOV reaches beside the barriers.

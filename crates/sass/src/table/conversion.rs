@@ -12,6 +12,13 @@ const NTZ: Suffix = suffix(&[(77, 1)], "- NTZ");
 const INTEGER: Suffix = suffix(&[(75, 2), (72, 1)], "U8 U16 U32 U64 S8 S16 - S64");
 /// Integer source: bit 74 signed, bits 84 and 85 size.
 const FROM_INTEGER: Suffix = suffix(&[(84, 2), (74, 1)], "U8 U16 U32 U64 S8 S16 - S64");
+/// A half-precision source.
+const HALF_SOURCE: Field = Field::Source {
+    slot: B,
+    literal: ImmediateKind::Float16,
+    adjust: SIGNS,
+    select: Selects::Bits(60, 2, &WORDS),
+};
 /// Sub-word of an integer source.
 const BYTES: [Option<Select>; 4] = [
     Some(Select::None),
@@ -19,7 +26,7 @@ const BYTES: [Option<Select>; 4] = [
     Some(Select::B2),
     Some(Select::B3),
 ];
-const WORDS: [Option<Select>; 4] = [Some(Select::None), None, Some(Select::H1), None];
+const WORDS: [Option<Select>; 2] = [Some(Select::None), Some(Select::H1)];
 
 const fn from_integer(literal: ImmediateKind, select: Selects) -> Field {
     Field::Source {
@@ -35,6 +42,21 @@ pub(super) const ROWS: &[Row] = &[
         F2F,
         0x104,
         ANY_B,
+        &[When::Is(84, 2, 1)],
+        &[
+            FTZ,
+            suffix(
+                &[(75, 2), (84, 2)],
+                "? ? ? ? ? ? F32.F16 ? ? F16.F32 ? ? ? ? ? ?",
+            ),
+            ROUND,
+        ],
+        &[D, HALF_SOURCE],
+    ),
+    alu(
+        F2F,
+        0x104,
+        ANY_B,
         &[],
         &[
             FTZ,
@@ -45,6 +67,21 @@ pub(super) const ROWS: &[Row] = &[
             ROUND,
         ],
         &[D, float(B, SIGNS)],
+    ),
+    alu(
+        F2F,
+        0x110,
+        ANY_B,
+        &[When::Is(84, 2, 1)],
+        &[
+            FTZ,
+            suffix(
+                &[(75, 2), (84, 2)],
+                "? ? ? ? ? ? ? F64.F16 ? ? ? F64.F32 ? F16.F64 F32.F64 ?",
+            ),
+            ROUND,
+        ],
+        &[D, HALF_SOURCE],
     ),
     alu(
         F2F,
@@ -65,6 +102,20 @@ pub(super) const ROWS: &[Row] = &[
         F2I,
         0x105,
         ANY_B,
+        &[When::Is(84, 2, 1)],
+        &[
+            FTZ,
+            suffix(&[(75, 2), (72, 1)], "U8 U16 U32 ? S8 S16 - ?"),
+            suffix(&[(84, 2)], "? F16 - ?"),
+            INTEGRAL,
+            NTZ,
+        ],
+        &[D, HALF_SOURCE],
+    ),
+    alu(
+        F2I,
+        0x105,
+        ANY_B,
         &[],
         &[
             FTZ,
@@ -74,6 +125,20 @@ pub(super) const ROWS: &[Row] = &[
             NTZ,
         ],
         &[D, float(B, SIGNS)],
+    ),
+    alu(
+        F2I,
+        0x111,
+        ANY_B,
+        &[When::Is(84, 2, 1)],
+        &[
+            FTZ,
+            INTEGER,
+            suffix(&[(84, 2)], "? F16 - F64"),
+            INTEGRAL,
+            NTZ,
+        ],
+        &[D, HALF_SOURCE],
     ),
     alu(
         F2I,
@@ -131,6 +196,18 @@ pub(super) const ROWS: &[Row] = &[
         FRND,
         0x107,
         ANY_B,
+        &[When::Is(84, 2, 1)],
+        &[
+            FTZ,
+            suffix(&[(75, 2), (84, 2)], "? ? ? ? ? F16 ? ? ? ? -"),
+            INTEGRAL,
+        ],
+        &[D, HALF_SOURCE],
+    ),
+    alu(
+        FRND,
+        0x107,
+        ANY_B,
         &[],
         &[
             FTZ,
@@ -171,7 +248,7 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(74, 1)], "- NTZ"),
             suffix(&[(75, 1)], "- RELU"),
         ],
-        &[D, float(A, PLAIN), float(B, PLAIN), float(C, PLAIN)],
+        &[D, float(A, PLAIN), float(B, PLAIN), MERGED],
     ),
     // F2FP packs two halves; since sm_89 it names both types and knows eight-bit floats.
     alu(
@@ -300,7 +377,7 @@ pub(super) const ROWS: &[Row] = &[
             fixed("S32"),
             suffix(&[(74, 2)], "SAT - SATRELU"),
         ],
-        &[D, int(A, PLAIN), int(B, PLAIN), int(C, PLAIN)],
+        &[D, int(A, PLAIN), int(B, PLAIN), PACKED_LOW],
     ),
     alu(
         I2F,
@@ -357,4 +434,11 @@ const MERGED: Field = Field::Source {
     literal: ImmediateKind::Float32,
     adjust: PLAIN,
     select: Selects::Bits(72, 1, &[Some(Select::None), Some(Select::H1)]),
+};
+/// The half into which I2IP packs.
+const PACKED_LOW: Field = Field::Source {
+    slot: C,
+    literal: ImmediateKind::Signed,
+    adjust: PLAIN,
+    select: Selects::Bits(72, 2, &[Some(Select::None), Some(Select::H1)]),
 };

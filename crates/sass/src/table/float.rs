@@ -12,12 +12,20 @@ pub(super) const FTZ: Suffix = suffix(&[(80, 1)], "- FTZ");
 /// Saturation to [0, 1], bit 77.
 pub(super) const SAT: Suffix = suffix(&[(77, 1)], "- SAT");
 /// Denormals flushed and 0 times anything 0, in bits 80 and 76.
-pub(super) const FLUSH: Suffix = suffix(&[(80, 1), (76, 1)], "- FTZ FMZ FTZ.FMZ");
+pub(super) const FLUSH: Suffix = suffix(&[(80, 1), (76, 1)], "- FTZ FMZ ?");
 /// Floating comparison, bits 76 to 79.
 pub(super) const COMPARE: Suffix = suffix(
     &[(76, 4)],
     "F LT EQ LE GT NE GE NUM NAN LTU EQU LEU GTU NEU GEU T",
 );
+
+/// The half-precision source of MUFU.
+const SHORT: Field = Field::Source {
+    slot: B,
+    literal: ImmediateKind::Float16,
+    adjust: SIGNS,
+    select: Selects::Half,
+};
 
 pub(super) const ROWS: &[Row] = &[
     alu(
@@ -34,8 +42,8 @@ pub(super) const ROWS: &[Row] = &[
         ANY_B,
         &[],
         &[
-            suffix(&[(84, 3)], "? D8 D4 D2 - M2 M4 M8"),
             FLUSH,
+            suffix(&[(84, 3)], "? D8 D4 D2 - M2 M4 M8"),
             ROUND,
             SAT,
         ],
@@ -125,6 +133,6 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(74, 4)], "COS SIN EX2 LG2 RCP RSQ ? ? SQRT TANH"),
             fixed("F16"),
         ],
-        &[D, float(B, SIGNS)],
+        &[D, SHORT],
     ),
 ];

@@ -7,12 +7,22 @@ use Slot::{A, B, C, Last};
 
 const COMBINE: Suffix = suffix(&[(69, 2)], "AND OR XOR");
 const COMPARE: Suffix = super::float::COMPARE;
-const FLUSH: Suffix = suffix(&[(80, 1), (76, 1)], "- FTZ FMZ FTZ.FMZ");
+const FLUSH: Suffix = suffix(&[(80, 1), (76, 1)], "- FTZ FMZ ?");
 const BF16: Suffix = suffix(&[(85, 1)], "- BF16_V2");
 const WIDE: Suffix = suffix(&[(78, 1)], "- F32");
-const RELU: Suffix = suffix(&[(79, 1)], "- RELU");
 /// Rows with brain-float literals.
 const BRAIN: &[When] = &[When::Is(85, 1, 1)];
+
+/// Rows that rectify under a predicate.
+const RECTIFIED: &[When] = &[When::Is(79, 1, 1)];
+const BRAIN_RELU: &[When] = &[When::Is(85, 1, 1), When::Is(79, 1, 1)];
+/// A widening addition reads only the low half of a literal.
+const SINGLE: Field = Field::Source {
+    slot: Last,
+    literal: ImmediateKind::Float16,
+    adjust: HALF,
+    select: Selects::Half,
+};
 
 /// A brain-float source.
 const fn brain(slot: Slot) -> Field {
@@ -40,6 +50,14 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         HADD2,
         0x030,
+        RRI,
+        &[When::Is(78, 1, 1)],
+        &[WIDE, FTZ, SAT],
+        &[D, half(A), SINGLE],
+    ),
+    alu(
+        HADD2,
+        0x030,
         RRR | ANY_C,
         &[],
         &[WIDE, FTZ, SAT],
@@ -49,16 +67,32 @@ pub(super) const ROWS: &[Row] = &[
         HFMA2,
         0x031,
         ANY,
+        BRAIN_RELU,
+        &[BF16, WIDE, FLUSH, fixed("RELU"), SAT],
+        &[D, brain(A), brain(B), brain(C), pred_source_or_nothing(87)],
+    ),
+    alu(
+        HFMA2,
+        0x031,
+        ANY,
         BRAIN,
-        &[BF16, WIDE, FLUSH, RELU, SAT],
+        &[BF16, WIDE, FLUSH, SAT],
         &[D, brain(A), brain(B), brain(C)],
     ),
     alu(
         HFMA2,
         0x031,
         ANY,
+        RECTIFIED,
+        &[WIDE, FLUSH, fixed("RELU"), SAT],
+        &[D, half(A), half(B), half(C), pred_source_or_nothing(87)],
+    ),
+    alu(
+        HFMA2,
+        0x031,
+        ANY,
         &[],
-        &[WIDE, FLUSH, RELU, SAT],
+        &[WIDE, FLUSH, SAT],
         &[D, half(A), half(B), half(C)],
     ),
     alu(
@@ -68,7 +102,8 @@ pub(super) const ROWS: &[Row] = &[
         BRAIN,
         &[BF16, WIDE, FLUSH, SAT],
         &[D, brain(A), brain(B)],
-    ),
+    )
+    .since(Architecture::Sm90),
     alu(
         HMUL2,
         0x032,
@@ -97,8 +132,16 @@ pub(super) const ROWS: &[Row] = &[
         HFMA2,
         0x035,
         ANY,
+        RECTIFIED,
+        &[fixed("MMA"), FLUSH, fixed("RELU"), SAT],
+        &[D, pair(A), pair(B), pair(C), pred_source_or_nothing(87)],
+    ),
+    alu(
+        HFMA2,
+        0x035,
+        ANY,
         &[],
-        &[fixed("MMA"), FLUSH, RELU, SAT],
+        &[fixed("MMA"), FLUSH, SAT],
         &[D, pair(A), pair(B), pair(C)],
     ),
     alu(

@@ -21,6 +21,7 @@ const PRODUCT_ZERO: &[When] = &[When::Is(24, 8, 255), When::Is(74, 1, 0), When::
 const PRODUCT_ZERO_B: &[When] = &[When::Is(32, 8, 255), When::Is(74, 1, 0)];
 const PRODUCT_ZERO_SWAPPED: &[When] =
     &[When::Is(64, 8, 255), When::Is(74, 1, 0), When::Is(91, 1, 0)];
+const TIMES_ZERO: &[When] = &[When::Is(32, 32, 0), When::Is(74, 1, 0)];
 const TIMES_ONE: &[When] = &[
     When::Is(32, 32, 1),
     When::Is(64, 8, 255),
@@ -101,6 +102,14 @@ pub(super) const ROWS: &[Row] = &[
         0x024,
         RRI | RRC,
         PRODUCT_ZERO_SWAPPED,
+        &[fixed("MOV"), SIGNED],
+        MULTIPLY_ADD,
+    ),
+    alu(
+        IMAD,
+        0x024,
+        RIR,
+        TIMES_ZERO,
         &[fixed("MOV"), SIGNED],
         MULTIPLY_ADD,
     ),
@@ -212,7 +221,7 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         LEA,
         0x011,
-        ANY,
+        ANY_B,
         &[When::Is(73, 2, 0), When::Is(80, 1, 0)],
         &[],
         &[
@@ -226,7 +235,7 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         LEA,
         0x011,
-        ANY,
+        ANY_B,
         &[When::Is(73, 2, 2), When::Is(80, 1, 0)],
         &[fixed("X")],
         &[
@@ -241,7 +250,7 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         LEA,
         0x011,
-        ANY,
+        ANY_B,
         &[When::Is(73, 2, 0), When::Is(80, 1, 1)],
         &[fixed("HI")],
         &[
@@ -256,7 +265,22 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         LEA,
         0x011,
-        ANY,
+        ANY_C,
+        &[When::Is(73, 2, 0), When::Is(80, 1, 1)],
+        &[fixed("HI")],
+        &[
+            D,
+            CARRY_OUT[0],
+            word(A, NEGATE),
+            word(B, PLAIN),
+            word(C, PLAIN),
+            unsigned(&[(75, 5)]),
+        ],
+    ),
+    alu(
+        LEA,
+        0x011,
+        ANY_B,
         &[When::Is(73, 2, 2), When::Is(80, 1, 1)],
         &[fixed("HI.X")],
         &[
@@ -272,7 +296,23 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         LEA,
         0x011,
-        ANY,
+        ANY_C,
+        &[When::Is(73, 2, 2), When::Is(80, 1, 1)],
+        &[fixed("HI.X")],
+        &[
+            D,
+            CARRY_OUT[0],
+            word(A, INVERT),
+            word(B, PLAIN),
+            word(C, PLAIN),
+            unsigned(&[(75, 5)]),
+            pred_source(87),
+        ],
+    ),
+    alu(
+        LEA,
+        0x011,
+        ANY_B,
         &[When::Is(73, 2, 1), When::Is(80, 1, 1)],
         &[fixed("HI.SX32")],
         &[
@@ -286,7 +326,7 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         LEA,
         0x011,
-        ANY,
+        ANY_B,
         &[When::Is(73, 2, 3), When::Is(80, 1, 1)],
         &[fixed("HI.X.SX32")],
         &[

@@ -57,6 +57,27 @@ pub(super) const ROWS: &[Row] = &[
             int(B, PLAIN),
         ],
     ),
+    // The mask of all predicates of a byte is not printed.
+    alu(
+        R2P,
+        0x004,
+        RIR,
+        &[When::Is(32, 32, 0xff)],
+        &[],
+        &[
+            Field::PredicateSet {
+                uniform: false,
+                select: Selects::Nothing,
+            },
+            Field::Register {
+                at: 24,
+                adjust: PLAIN,
+                select: Selects::Bits(76, 2, &BYTE),
+                optional: false,
+                reused: true,
+            },
+        ],
+    ),
     alu(
         R2P,
         0x004,
@@ -73,6 +94,7 @@ pub(super) const ROWS: &[Row] = &[
                 adjust: PLAIN,
                 select: Selects::Bits(76, 2, &BYTE),
                 optional: false,
+                reused: true,
             },
             word(B, PLAIN),
         ],

@@ -2,9 +2,22 @@
 
 use super::*;
 use crate::opcode::Opcode::*;
+use Slot::{A, B, C};
 
 const LUT_HIGH: Field = unsigned(&[(64, 3), (72, 5)]);
 const LUT_LOW: Field = unsigned(&[(16, 8)]);
+
+const LUT_WHOLE: Field = unsigned(&[(72, 8)]);
+
+/// The sign bit of a source as a predicate.
+const fn sign(slot: Slot) -> Field {
+    Field::Source {
+        slot,
+        literal: ImmediateKind::Unsigned,
+        adjust: PLAIN,
+        select: Selects::Always(Select::Sign),
+    }
+}
 
 pub(super) const ROWS: &[Row] = &[
     plain(
@@ -43,5 +56,54 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         &[suffix(&[(72, 2)], "ALL ANY EQ")],
         &[reg_or_nothing(16), pred(81), pred_source(87)],
+    ),
+    // Sign bits of registers as inputs.
+    alu(
+        PLOP3,
+        0x01d,
+        RRR | RCR,
+        &[],
+        &[fixed("LUT")],
+        &[
+            pred(81),
+            pred(84),
+            pred_source(87),
+            sign(B),
+            pred_source(68),
+            LUT_WHOLE,
+            LUT_LOW,
+        ],
+    ),
+    alu(
+        PLOP3,
+        0x01e,
+        RRR | RCR,
+        &[],
+        &[fixed("LUT")],
+        &[
+            pred(81),
+            pred(84),
+            pred_source(87),
+            sign(B),
+            sign(C),
+            LUT_WHOLE,
+            LUT_LOW,
+        ],
+    ),
+    alu(
+        PLOP3,
+        0x01f,
+        RRR | RCR,
+        &[],
+        &[fixed("LUT")],
+        &[
+            pred(81),
+            pred(84),
+            sign(A),
+            sign(B),
+            sign(C),
+            LUT_WHOLE,
+            LUT_LOW,
+        ],
     ),
 ];

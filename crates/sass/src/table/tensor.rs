@@ -5,6 +5,8 @@ use crate::opcode::Opcode::*;
 
 /// The uniform predicate that gates a step, stored complemented, left out if UPT.
 const GATE: Field = gate(87, true);
+/// The accumulator that is added.
+const ADDEND: Field = signed_register(64, PLAIN);
 /// Factors of HMMA and DMMA with their signs.
 const FACTOR_A: Field = signed_register(24, NEGATE);
 const FACTOR_B: Field = signed_register(32, NEGATE);
@@ -17,6 +19,7 @@ const METADATA: Field = Field::Register {
     adjust: PLAIN,
     select: Selects::Nothing,
     optional: false,
+    reused: true,
 };
 const SELECTOR: Field = unsigned(&[(48, 2)]);
 
@@ -26,6 +29,7 @@ const fn signed_register(at: u8, adjust: Adjusts) -> Field {
         adjust,
         select: Selects::Nothing,
         optional: false,
+        reused: true,
     }
 }
 
@@ -35,6 +39,7 @@ const fn laid_out(at: u8, adjust: Adjusts, select: Selects) -> Field {
         adjust,
         select,
         optional: false,
+        reused: true,
     }
 }
 
@@ -55,7 +60,7 @@ pub(super) const ROWS: &[Row] = &[
             ACCUMULATOR,
             FACTOR,
         ],
-        &[D, FACTOR_A, FACTOR_B, reg(64), GATE],
+        &[D, FACTOR_A, FACTOR_B, ADDEND, GATE],
     ),
     plain(
         HMMA,
@@ -67,7 +72,7 @@ pub(super) const ROWS: &[Row] = &[
             ACCUMULATOR,
             FACTOR,
         ],
-        &[D, FACTOR_A, FACTOR_B, reg(64), GATE, METADATA, SELECTOR],
+        &[D, FACTOR_A, FACTOR_B, ADDEND, GATE, METADATA, SELECTOR],
     ),
     plain(
         IMMA,
@@ -79,7 +84,7 @@ pub(super) const ROWS: &[Row] = &[
             INTEGER_B,
             SAT,
         ],
-        &[D, ROW_A, COLUMN_B, reg(64), GATE],
+        &[D, ROW_A, COLUMN_B, ADDEND, GATE],
     ),
     plain(
         IMMA,
@@ -92,7 +97,7 @@ pub(super) const ROWS: &[Row] = &[
             INTEGER_B,
             SAT,
         ],
-        &[D, ROW_A, COLUMN_B, reg(64), GATE, METADATA, SELECTOR],
+        &[D, ROW_A, COLUMN_B, ADDEND, GATE, METADATA, SELECTOR],
     ),
     plain(
         BMMA,
@@ -103,7 +108,7 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(77, 2)], "XOR ? AND"),
             suffix(&[(80, 1)], "? POPC"),
         ],
-        &[D, ROW_A, COLUMN_B, reg(64), GATE],
+        &[D, ROW_A, COLUMN_B, ADDEND, GATE],
     ),
     plain(
         DMMA,
@@ -132,7 +137,7 @@ pub(super) const ROWS: &[Row] = &[
             D,
             laid_out(24, NEGATE, Selects::Bits(73, 1, &[Some(Select::Row)])),
             laid_out(32, NEGATE, Selects::Bits(74, 1, &[None, Some(Select::Col)])),
-            reg(64),
+            ADDEND,
             GATE,
         ],
     )
@@ -152,7 +157,7 @@ pub(super) const ROWS: &[Row] = &[
             D,
             laid_out(24, NEGATE, Selects::Bits(73, 1, &[Some(Select::Row)])),
             laid_out(32, NEGATE, Selects::Bits(74, 1, &[None, Some(Select::Col)])),
-            reg(64),
+            ADDEND,
             GATE,
             METADATA,
             SELECTOR,

@@ -96,7 +96,7 @@ pub(super) const ROWS: &[Row] = &[
         TEX,
         0xf60,
         &[],
-        &[SCR, BOUND, HALF, LOD, AOFFI, DC, EVICT, NDV, NODEP],
+        &[SCR, HALF, LOD, AOFFI, DC, EVICT, NDV, NODEP],
         &[
             pred_or_nothing(81),
             reg(64),
@@ -146,7 +146,7 @@ pub(super) const ROWS: &[Row] = &[
         TLD4,
         0xf63,
         &[],
-        &[SCR, COMPONENT, BOUND, HALF, OFFSETS, DC, EVICT, NODEP],
+        &[SCR, COMPONENT, HALF, OFFSETS, DC, EVICT, NODEP],
         &[
             pred_or_nothing(81),
             reg(64),
@@ -196,7 +196,7 @@ pub(super) const ROWS: &[Row] = &[
         TLD,
         0xf66,
         &[],
-        &[SCR, BOUND, HALF, EXPLICIT, AOFFI, EVICT, MS, CL, NODEP],
+        &[SCR, HALF, EXPLICIT, AOFFI, EVICT, MS, CL, NODEP],
         &[
             pred_or_nothing(81),
             reg(64),
@@ -246,7 +246,7 @@ pub(super) const ROWS: &[Row] = &[
         TXD,
         0xf6c,
         &[],
-        &[BOUND, HALF, CLAMP, AOFFI, EVICT, NODEP],
+        &[HALF, CLAMP, AOFFI, EVICT, NODEP],
         &[
             pred_or_nothing(81),
             reg(64),
@@ -295,7 +295,7 @@ pub(super) const ROWS: &[Row] = &[
         TMML,
         0xf69,
         &[],
-        &[BOUND, fixed("LOD"), NDV, NODEP],
+        &[fixed("LOD"), NDV, NODEP],
         &[
             reg(64),
             D,
@@ -326,7 +326,7 @@ pub(super) const ROWS: &[Row] = &[
         TXQ,
         0xf6f,
         &[],
-        &[BOUND, NODEP],
+        &[NODEP],
         &[
             reg(64),
             D,

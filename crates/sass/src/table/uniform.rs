@@ -111,7 +111,7 @@ pub(super) const ROWS: &[Row] = &[
     ualu(
         ULEA,
         0x091,
-        FORMS,
+        SHORT,
         &[When::Is(73, 2, 0), When::Is(80, 1, 0)],
         &[],
         &[
@@ -125,7 +125,7 @@ pub(super) const ROWS: &[Row] = &[
     ualu(
         ULEA,
         0x091,
-        FORMS,
+        SHORT,
         &[When::Is(73, 2, 2), When::Is(80, 1, 0)],
         &[fixed("X")],
         &[
@@ -140,7 +140,7 @@ pub(super) const ROWS: &[Row] = &[
     ualu(
         ULEA,
         0x091,
-        FORMS,
+        SHORT,
         &[When::Is(73, 2, 0), When::Is(80, 1, 1)],
         &[fixed("HI")],
         &[
@@ -155,7 +155,22 @@ pub(super) const ROWS: &[Row] = &[
     ualu(
         ULEA,
         0x091,
-        FORMS,
+        RRI,
+        &[When::Is(73, 2, 0), When::Is(80, 1, 1)],
+        &[fixed("HI")],
+        &[
+            UD,
+            CARRY_OUT[0],
+            word(A, NEGATE),
+            word(B, PLAIN),
+            word(C, PLAIN),
+            unsigned(&[(75, 5)]),
+        ],
+    ),
+    ualu(
+        ULEA,
+        0x091,
+        SHORT,
         &[When::Is(73, 2, 2), When::Is(80, 1, 1)],
         &[fixed("HI.X")],
         &[
@@ -171,7 +186,23 @@ pub(super) const ROWS: &[Row] = &[
     ualu(
         ULEA,
         0x091,
-        FORMS,
+        RRI,
+        &[When::Is(73, 2, 2), When::Is(80, 1, 1)],
+        &[fixed("HI.X")],
+        &[
+            UD,
+            CARRY_OUT[0],
+            word(A, INVERT),
+            word(B, PLAIN),
+            word(C, PLAIN),
+            unsigned(&[(75, 5)]),
+            upred_source(87),
+        ],
+    ),
+    ualu(
+        ULEA,
+        0x091,
+        SHORT,
         &[When::Is(73, 2, 1), When::Is(80, 1, 1)],
         &[fixed("HI.SX32")],
         &[
@@ -185,7 +216,7 @@ pub(super) const ROWS: &[Row] = &[
     ualu(
         ULEA,
         0x091,
-        FORMS,
+        SHORT,
         &[When::Is(73, 2, 3), When::Is(80, 1, 1)],
         &[fixed("HI.X.SX32")],
         &[
@@ -400,5 +431,37 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(73, 1)], "- S32"),
         ],
         &[UD, reg(24)],
+    ),
+    ualu(
+        UIADD3,
+        0x097,
+        FORMS,
+        &[When::Is(74, 1, 0)],
+        &[fixed("64")],
+        &[
+            UD,
+            CARRY_OUT[0],
+            CARRY_OUT[1],
+            int(A, NEGATE),
+            int(B, NEGATE),
+            int(C, NEGATE),
+        ],
+    ),
+    ualu(
+        UIADD3,
+        0x097,
+        FORMS,
+        &[When::Is(74, 1, 1)],
+        &[fixed("64.X")],
+        &[
+            UD,
+            CARRY_OUT[0],
+            CARRY_OUT[1],
+            int(A, INVERT),
+            int(B, INVERT),
+            int(C, INVERT),
+            upred_source(87),
+            upred_source(77),
+        ],
     ),
 ];
