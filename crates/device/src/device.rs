@@ -68,11 +68,16 @@ impl Device {
         let beyond = MemorySystem::new(&gpu)?;
         let most = beyond.request_latency() + beyond.reply_latency();
         if engine.visibility_quantum > most {
-            return Err(RunError::Quantum { quantum: engine.visibility_quantum, most });
+            return Err(RunError::Quantum {
+                quantum: engine.visibility_quantum,
+                most,
+            });
         }
         let global = GlobalMemory::with_capacity(dram.dram_size);
-        let threads = Threads::new(threads)
-            .map_err(|error| RunError::Threads { count: threads, reason: error.to_string() })?;
+        let threads = Threads::new(threads).map_err(|error| RunError::Threads {
+            count: threads,
+            reason: error.to_string(),
+        })?;
         Ok(Device {
             gpu,
             card,
@@ -108,7 +113,10 @@ impl Device {
     /// # Errors
     /// A cubin that is malformed, or for an architecture that the GPU cannot run.
     pub fn load(&mut self, file: &Path, bytes: &[u8]) -> Result<LoadedCubin, RunError> {
-        let wrong = |error| RunError::Cubin { file: file.to_owned(), error };
+        let wrong = |error| RunError::Cubin {
+            file: file.to_owned(),
+            error,
+        };
         let cubin = Cubin::parse(bytes).map_err(wrong)?;
         let (code, hardware) = (cubin.sm(), self.card.architecture);
         if !runs_on(code, hardware) {
@@ -123,7 +131,11 @@ impl Device {
             exec::ExecError::Cubin(error) => wrong(error),
             error => RunError::Memory(error),
         })?;
-        Ok(LoadedCubin { file: file.to_owned(), cubin, module: Arc::new(module) })
+        Ok(LoadedCubin {
+            file: file.to_owned(),
+            cubin,
+            module: Arc::new(module),
+        })
     }
 
     /// Checks a launch against kernel and GPU and makes it ready. `addresses[i]` is the device address
@@ -141,12 +153,18 @@ impl Device {
         let kernel = loaded
             .cubin
             .kernel(&wanted.kernel)
-            .map_err(|error| RunError::Cubin { file: loaded.file.clone(), error })?;
+            .map_err(|error| RunError::Cubin {
+                file: loaded.file.clone(),
+                error,
+            })?;
         let parameters = pack(&wanted.arguments, kernel, addresses)?;
         let name = || kernel.name.clone();
         self.launching
             .accept(wanted.grid, wanted.block, kernel.parameter_size)
-            .map_err(|error| RunError::Launch { kernel: name(), error })?;
+            .map_err(|error| RunError::Launch {
+                kernel: name(),
+                error,
+            })?;
         let shared = u64::from(kernel.static_shared) + u64::from(wanted.shared);
         let occupancy = self
             .limits
@@ -156,8 +174,14 @@ impl Device {
                 shared: u32::try_from(shared).unwrap_or(u32::MAX),
                 barriers: kernel.barriers,
             })
-            .map_err(|error| RunError::Occupancy { kernel: name(), error })?;
-        let wrong = |error| RunError::Exec { kernel: name(), error };
+            .map_err(|error| RunError::Occupancy {
+                kernel: name(),
+                error,
+            })?;
+        let wrong = |error| RunError::Exec {
+            kernel: name(),
+            error,
+        };
         let program =
             Program::of_section(&loaded.cubin, kernel.section, Arc::clone(&loaded.module))
                 .map_err(wrong)?;
@@ -177,7 +201,10 @@ impl Device {
             },
         )
         .map_err(wrong)?;
-        Ok(Prepared { launch: Arc::new(launch), occupancy })
+        Ok(Prepared {
+            launch: Arc::new(launch),
+            occupancy,
+        })
     }
 
     /// Runs a launch to its end.

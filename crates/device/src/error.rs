@@ -113,7 +113,9 @@ pub enum RunError {
         error: InitError,
     },
     /// More first contents than this machine should hold.
-    #[error("the buffers' first contents take {bytes} bytes; at most {limit} are filled (zeros take none)")]
+    #[error(
+        "the buffers' first contents take {bytes} bytes; at most {limit} are filled (zeros take none)"
+    )]
     TooMuch {
         /// Bytes of all buffers that do not start as zeros.
         bytes: u64,
@@ -203,7 +205,13 @@ pub struct FaultReport {
 
 impl std::fmt::Display for FaultReport {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let FaultReport { kernel, offset, instruction, what, .. } = self;
+        let FaultReport {
+            kernel,
+            offset,
+            instruction,
+            what,
+            ..
+        } = self;
         write!(formatter, "kernel `{kernel}`, pc {offset:#06x}")?;
         if self.function != self.kernel {
             write!(formatter, " of `{}`", self.function)?;
@@ -240,7 +248,11 @@ impl HangReport {
     pub fn headline(&self) -> String {
         let HangReport { kernel, hang, .. } = self;
         let warps = hang.warps.len();
-        let live = if warps == 1 { "1 live warp".to_owned() } else { format!("{warps} live warps") };
+        let live = if warps == 1 {
+            "1 live warp".to_owned()
+        } else {
+            format!("{warps} live warps")
+        };
         match hang.kind {
             HangKind::Deadlock => format!(
                 "kernel `{kernel}`: deadlock in cycle {}: {live} and nothing can happen any more",
@@ -268,7 +280,10 @@ impl HangReport {
             })
             .collect();
         if self.hang.warps.len() > HangReport::SHOWN {
-            lines.push(format!("and {} more", self.hang.warps.len() - HangReport::SHOWN));
+            lines.push(format!(
+                "and {} more",
+                self.hang.warps.len() - HangReport::SHOWN
+            ));
         }
         if self.hang.waiting_ctas > 0 {
             lines.push(format!("{} CTAs have not started", self.hang.waiting_ctas));

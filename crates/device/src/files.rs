@@ -30,7 +30,10 @@ impl Files {
     /// A file that is not there, cannot be read or is too large.
     pub fn read(&self, name: &Path, limit: u64) -> Result<Vec<u8>, RunError> {
         let path = self.path(name);
-        let unreadable = |reason: String| RunError::Unreadable { file: path.clone(), reason };
+        let unreadable = |reason: String| RunError::Unreadable {
+            file: path.clone(),
+            reason,
+        };
         let too_large = || unreadable(format!("it has more than {limit} bytes"));
         match self {
             Files::Folder(_) => {
@@ -39,13 +42,21 @@ impl Files {
                 file.take(limit.saturating_add(1))
                     .read_to_end(&mut bytes)
                     .map_err(|error| unreadable(error.to_string()))?;
-                if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes) }
+                if bytes.len() as u64 > limit {
+                    Err(too_large())
+                } else {
+                    Ok(bytes)
+                }
             }
             Files::Embedded(files) => {
                 let found = files.iter().find(|(known, _)| Path::new(known) == name);
                 let (_, bytes) =
                     found.ok_or_else(|| unreadable("it is not part of the program".to_owned()))?;
-                if bytes.len() as u64 > limit { Err(too_large()) } else { Ok(bytes.to_vec()) }
+                if bytes.len() as u64 > limit {
+                    Err(too_large())
+                } else {
+                    Ok(bytes.to_vec())
+                }
             }
         }
     }

@@ -20,9 +20,9 @@ pub mod statistics;
 mod timed;
 
 pub use device::{Device, LoadedCubin, Prepared};
-pub use exec::{HostIsa, UnknownOp};
 pub use engine::{EngineParameters, Hang, HangKind, Progress};
 pub use error::{FaultReport, HangReport, RunError};
+pub use exec::{HostIsa, UnknownOp};
 pub use files::Files;
 pub use options::{DEFAULT_MAX_CYCLES, Mode, RunOptions};
 pub use report::{HazardReport, LaunchReport, RunReport, Timing};

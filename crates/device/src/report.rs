@@ -104,7 +104,10 @@ impl Timing {
 
     /// The value of a metric.
     pub fn metric(&self, name: &str) -> Option<f64> {
-        self.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value.as_f64())
+        self.metrics
+            .iter()
+            .find(|metric| metric.name == name)
+            .map(|metric| metric.value.as_f64())
     }
 }
 

@@ -50,16 +50,25 @@ impl<'a> Session<'a> {
         options: &RunOptions,
     ) -> Result<Session<'a>, RunError> {
         let mut device = Device::new(gpu, options.threads)?;
-        let filled = workload.buffers.iter().filter(|buffer| !buffer.contents.is_zero());
+        let filled = workload
+            .buffers
+            .iter()
+            .filter(|buffer| !buffer.contents.is_zero());
         let bytes = filled.fold(0u64, |sum, buffer| sum.saturating_add(buffer.bytes()));
         if bytes > MOST_CONTENTS {
-            return Err(RunError::TooMuch { bytes, limit: MOST_CONTENTS });
+            return Err(RunError::TooMuch {
+                bytes,
+                limit: MOST_CONTENTS,
+            });
         }
         let memory = device.memory_mut();
         let mut addresses = Vec::with_capacity(workload.buffers.len());
         for buffer in &workload.buffers {
-            addresses
-                .push(memory.allocate(buffer.bytes(), &buffer.name).map_err(RunError::Memory)?);
+            addresses.push(
+                memory
+                    .allocate(buffer.bytes(), &buffer.name)
+                    .map_err(RunError::Memory)?,
+            );
         }
         for (buffer, address) in workload.buffers.iter().zip(&addresses) {
             if !buffer.contents.is_zero() {
@@ -67,7 +76,12 @@ impl<'a> Session<'a> {
                 memory.write(*address, &bytes).map_err(RunError::Memory)?;
             }
         }
-        Ok(Session { workload, files, device, addresses })
+        Ok(Session {
+            workload,
+            files,
+            device,
+            addresses,
+        })
     }
 
     /// Runs all launches and checks the results.
@@ -97,22 +111,36 @@ impl<'a> Session<'a> {
             .workload
             .launches
             .iter()
-            .map(|launch| self.device.prepare(&loaded, launch, &self.addresses, options))
+            .map(|launch| {
+                self.device
+                    .prepare(&loaded, launch, &self.addresses, options)
+            })
             .collect::<Result<Vec<_>, _>>()?;
 
         let launches = prepared.len();
         let mut reports = Vec::with_capacity(launches);
         for (launch, prepared) in prepared.into_iter().enumerate() {
-            let mut told =
-                |now: Progress| progress(RunProgress { launch, launches, progress: now });
+            let mut told = |now: Progress| {
+                progress(RunProgress {
+                    launch,
+                    launches,
+                    progress: now,
+                })
+            };
             let mut report = self.device.run(&prepared, options, &mut told)?;
             for section in loaded.cubin.not_loaded() {
-                report.not_modelled.push(format!("section {section} of the cubin is not loaded"));
+                report
+                    .not_modelled
+                    .push(format!("section {section} of the cubin is not loaded"));
             }
             reports.push(report);
         }
         let checks = self.check()?;
-        Ok(RunReport { title: self.workload.title.clone(), launches: reports, checks })
+        Ok(RunReport {
+            title: self.workload.title.clone(),
+            launches: reports,
+            checks,
+        })
     }
 
     /// What a buffer holds now.
@@ -120,19 +148,26 @@ impl<'a> Session<'a> {
     /// # Errors
     /// A buffer that is not there, or too large for the host.
     pub fn contents(&self, buffer: usize) -> Result<Vec<u8>, RunError> {
-        let (Some(wanted), Some(&address)) =
-            (self.workload.buffers.get(buffer), self.addresses.get(buffer))
-        else {
+        let (Some(wanted), Some(&address)) = (
+            self.workload.buffers.get(buffer),
+            self.addresses.get(buffer),
+        ) else {
             return Ok(Vec::new());
         };
         let mut bytes = Vec::new();
         let size = usize::try_from(wanted.bytes()).unwrap_or(usize::MAX);
         bytes.try_reserve_exact(size).map_err(|_| RunError::Init {
             buffer: wanted.name.clone(),
-            error: reference::InitError::TooLarge { count: size, element: wanted.element },
+            error: reference::InitError::TooLarge {
+                count: size,
+                element: wanted.element,
+            },
         })?;
         bytes.resize(size, 0);
-        self.device.memory().read(address, &mut bytes).map_err(RunError::Memory)?;
+        self.device
+            .memory()
+            .read(address, &mut bytes)
+            .map_err(RunError::Memory)?;
         Ok(bytes)
     }
 
@@ -144,7 +179,11 @@ impl<'a> Session<'a> {
     /// The cubin's name for the GPU at hand.
     fn cubin_name(&self) -> PathBuf {
         let architecture = format!("sm_{}", self.device.gpu().architecture());
-        let name = self.workload.cubin.to_string_lossy().replace("{arch}", &architecture);
+        let name = self
+            .workload
+            .cubin
+            .to_string_lossy()
+            .replace("{arch}", &architecture);
         PathBuf::from(name)
     }
 
@@ -192,11 +231,17 @@ impl<'a> Session<'a> {
         for (parameter, value) in &self.workload.parameters {
             inputs.parameter(parameter, *value);
         }
-        let outputs = function(&inputs)
-            .map_err(|error| RunError::Reference { name: name.to_owned(), error })?;
+        let outputs = function(&inputs).map_err(|error| RunError::Reference {
+            name: name.to_owned(),
+            error,
+        })?;
         drop(contents);
         for output in outputs {
-            let place = self.workload.buffers.iter().position(|b| b.name == output.buffer);
+            let place = self
+                .workload
+                .buffers
+                .iter()
+                .position(|b| b.name == output.buffer);
             let Some(place) = place else {
                 return Err(RunError::Reference {
                     name: name.to_owned(),
@@ -220,8 +265,10 @@ impl<'a> Session<'a> {
     ) -> Result<Comparison, RunError> {
         let wanted = &self.workload.buffers[buffer];
         let got = values_of(wanted.element, &self.contents(buffer)?);
-        compare(&got, expected, tolerance)
-            .map_err(|error| RunError::Compare { buffer: wanted.name.clone(), error })
+        compare(&got, expected, tolerance).map_err(|error| RunError::Compare {
+            buffer: wanted.name.clone(),
+            error,
+        })
     }
 }
 
@@ -232,8 +279,14 @@ fn values_of(element: ElementType, bytes: &[u8]) -> Values {
 }
 
 fn initial(buffer: &Buffer, initializer: &Initializer) -> Result<Vec<u8>, RunError> {
-    let wrong = |error| RunError::Init { buffer: buffer.name.clone(), error };
-    let too_large = reference::InitError::TooLarge { count: usize::MAX, element: buffer.element };
+    let wrong = |error| RunError::Init {
+        buffer: buffer.name.clone(),
+        error,
+    };
+    let too_large = reference::InitError::TooLarge {
+        count: usize::MAX,
+        element: buffer.element,
+    };
     let count = usize::try_from(buffer.count).map_err(|_| wrong(too_large))?;
     initialize(initializer, buffer.element, count).map_err(wrong)
 }

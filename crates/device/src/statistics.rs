@@ -177,10 +177,19 @@ mod tests {
     #[test]
     fn names_are_unique_and_a_rate_of_nothing_is_absent() {
         let sm = SmStatistics::default();
-        let measured =
-            Measured { sm: &sm, cycles: 100, sms: 2, sub_cores: 4, warps_per_sm: 48 };
+        let measured = Measured {
+            sm: &sm,
+            cycles: 100,
+            sms: 2,
+            sub_cores: 4,
+            warps_per_sm: 48,
+        };
         let metrics = sm_metrics(&measured);
-        assert!(!metrics.iter().any(|metric| metric.name == "l1tex__t_sector_hit_rate.pct"));
+        assert!(
+            !metrics
+                .iter()
+                .any(|metric| metric.name == "l1tex__t_sector_hit_rate.pct")
+        );
         let mut names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
         names.sort_unstable();
         let count = names.len();

@@ -28,7 +28,10 @@ impl Device {
         let mut report = self.blank_report(prepared, Mode::Timing);
         let launch = &prepared.launch;
         let program = sm::Program::new(launch.program().descriptions(), &self.gpu, &self.sm)
-            .map_err(|error| RunError::Sm { kernel: launch.program().name().to_owned(), error })?;
+            .map_err(|error| RunError::Sm {
+                kernel: launch.program().name().to_owned(),
+                error,
+            })?;
         let registers = (program.places as u16).saturating_sub(UNIFORM + 2 * PREDICATES);
         let shape = sm::Launch {
             program,
@@ -41,8 +44,12 @@ impl Device {
             constant_address: CONSTANT_BASE,
         };
         let count = self.card.sms as u16;
-        let sms = (0..count).map(|sm| Sm::new(SmId(sm), self.sm.clone(), &shape)).collect();
-        let sources = (0..count).map(|sm| SmState::new(launch.clone(), SmId(sm))).collect();
+        let sms = (0..count)
+            .map(|sm| Sm::new(SmId(sm), self.sm.clone(), &shape))
+            .collect();
+        let sources = (0..count)
+            .map(|sm| SmState::new(launch.clone(), SmId(sm)))
+            .collect();
         self.beyond.flush();
         self.beyond.reset_statistics();
         let mut engine = Engine::new(Parts {
@@ -58,7 +65,9 @@ impl Device {
             window: options.window,
             max_cycles: options.max_cycles,
         });
-        let ended = engine.run(progress).map_err(|stop| stopped(stop, prepared))?;
+        let ended = engine
+            .run(progress)
+            .map_err(|stop| stopped(stop, prepared))?;
         let cycles = ended.cycles;
 
         let sms = engine.close(ended);
@@ -66,7 +75,9 @@ impl Device {
         for sm in &sms {
             sum.add(sm.statistics());
         }
-        let hazards = options.check_hazards.then(|| hazard_reports(&sms, prepared, registers));
+        let hazards = options
+            .check_hazards
+            .then(|| hazard_reports(&sms, prepared, registers));
         report.warp_instructions = sum.warp_instructions;
         report.thread_instructions = sum.thread_instructions;
         let schedulers = self.card.sms * self.card.sub_cores_per_sm;
@@ -84,7 +95,10 @@ impl Device {
             clock: self.card.core_clock,
             sms: self.card.sms,
             schedulers,
-            issue_slots: StallReason::ALL.iter().map(|&reason| (reason, sum.slots(reason))).collect(),
+            issue_slots: StallReason::ALL
+                .iter()
+                .map(|&reason| (reason, sum.slots(reason)))
+                .collect(),
             metrics,
             data_sheet_bandwidth: self.dram.bandwidth,
             hazards,
@@ -119,7 +133,11 @@ impl Device {
             let throughput = bytes / seconds;
             rate("dram__bytes.sum.per_second", "byte/s", throughput);
             let share = 100.0 * throughput / (self.dram.bandwidth * 1e9);
-            rate("dram__throughput.avg.pct_of_peak_sustained_elapsed", "%", share);
+            rate(
+                "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+                "%",
+                share,
+            );
         }
     }
 }
@@ -127,9 +145,9 @@ impl Device {
 /// Tells why the engine stopped, with the program's names.
 fn stopped(stop: Stop, prepared: &Prepared) -> RunError {
     match stop {
-        Stop::Fault { cycle, sm, fault, .. } => {
-            RunError::Fault(Box::new(fault_report(&fault, prepared, Some((sm, cycle)))))
-        }
+        Stop::Fault {
+            cycle, sm, fault, ..
+        } => RunError::Fault(Box::new(fault_report(&fault, prepared, Some((sm, cycle))))),
         Stop::Hang(hang) => RunError::Hang(Box::new(hang_report(*hang, prepared))),
     }
 }
@@ -137,14 +155,25 @@ fn stopped(stop: Stop, prepared: &Prepared) -> RunError {
 /// Byte offset in its function and text of an instruction.
 fn instruction(prepared: &Prepared, pc: Pc) -> (u64, String) {
     let program = prepared.launch.program();
-    let offset = program.module().locate(pc).map_or(pc.byte_address(), |(_, offset)| offset);
+    let offset = program
+        .module()
+        .locate(pc)
+        .map_or(pc.byte_address(), |(_, offset)| offset);
     (offset, program.text(pc))
 }
 
 fn hang_report(hang: Hang, prepared: &Prepared) -> HangReport {
-    let instructions = hang.warps.iter().map(|warp| instruction(prepared, warp.pc)).collect();
+    let instructions = hang
+        .warps
+        .iter()
+        .map(|warp| instruction(prepared, warp.pc))
+        .collect();
     let kernel = prepared.launch.program().name().to_owned();
-    HangReport { kernel, hang, instructions }
+    HangReport {
+        kernel,
+        hang,
+        instructions,
+    }
 }
 
 /// Tells a fault with the program's names.
@@ -158,15 +187,30 @@ pub(crate) fn fault_report(
     let (function, _) = program.module().locate(fault.pc).unwrap_or(("", 0));
     let (offset, text) = instruction(prepared, fault.pc);
     let (what, help) = match &fault.kind {
-        FaultKind::OutOfBounds { space, address, bytes, nearest } => {
-            (format!("out of bounds: {bytes} bytes of {space} memory at {address:#x}"), nearest.clone())
-        }
-        FaultKind::Misaligned { space, address, bytes } => (
-            format!("misaligned: {bytes} bytes of {space} memory at {address:#x}, no multiple of {bytes}"),
+        FaultKind::OutOfBounds {
+            space,
+            address,
+            bytes,
+            nearest,
+        } => (
+            format!("out of bounds: {bytes} bytes of {space} memory at {address:#x}"),
+            nearest.clone(),
+        ),
+        FaultKind::Misaligned {
+            space,
+            address,
+            bytes,
+        } => (
+            format!(
+                "misaligned: {bytes} bytes of {space} memory at {address:#x}, no multiple of {bytes}"
+            ),
             None,
         ),
         FaultKind::UnknownInstruction { word, text } => (
-            format!("unknown instruction {:#018x} {:#018x}: {text}", word[0], word[1]),
+            format!(
+                "unknown instruction {:#018x} {:#018x}: {text}",
+                word[0], word[1]
+            ),
             Some("--unknown-op nop skips it".to_owned()),
         ),
         FaultKind::IllegalPc => ("control left the code".to_owned(), None),
@@ -176,7 +220,11 @@ pub(crate) fn fault_report(
     };
     FaultReport {
         kernel: program.name().to_owned(),
-        function: if function.is_empty() { program.name().to_owned() } else { function.to_owned() },
+        function: if function.is_empty() {
+            program.name().to_owned()
+        } else {
+            function.to_owned()
+        },
         offset,
         instruction: text,
         thread: fault.lane.map(|_| fault.thread),
@@ -190,8 +238,16 @@ pub(crate) fn fault_report(
 /// Hazards of all SMs, one entry per pair of instructions, the most frequent first.
 fn hazard_reports(sms: &[Sm], prepared: &Prepared, registers: u16) -> Vec<HazardReport> {
     let mut pairs: BTreeMap<(u32, u32, &'static str, u16), (u64, SmId, Hazard)> = BTreeMap::new();
-    for (sm, hazard) in sms.iter().flat_map(|sm| sm.hazards().iter().map(|found| (sm.id(), found))) {
-        let key = (hazard.first, hazard.second, hazard.kind.name(), hazard.place);
+    for (sm, hazard) in sms
+        .iter()
+        .flat_map(|sm| sm.hazards().iter().map(|found| (sm.id(), found)))
+    {
+        let key = (
+            hazard.first,
+            hazard.second,
+            hazard.kind.name(),
+            hazard.place,
+        );
         let entry = pairs.entry(key).or_insert((0, sm, *hazard));
         entry.0 += hazard.count;
         if (hazard.cycle, sm) < (entry.2.cycle, entry.1) {
@@ -208,10 +264,19 @@ fn hazard_reports(sms: &[Sm], prepared: &Prepared, registers: u16) -> Vec<Hazard
             found: hazard.found,
             needed: hazard.needed,
             count,
-            place: format!("SM {}, warp slot {}, cycle {}", sm.0, hazard.slot, hazard.cycle),
+            place: format!(
+                "SM {}, warp slot {}, cycle {}",
+                sm.0, hazard.slot, hazard.cycle
+            ),
         })
         .collect();
-    reports.sort_by_key(|report| (std::cmp::Reverse(report.count), report.second.0, report.first.0));
+    reports.sort_by_key(|report| {
+        (
+            std::cmp::Reverse(report.count),
+            report.second.0,
+            report.first.0,
+        )
+    });
     reports
 }
 
@@ -239,8 +304,10 @@ mod tests {
 
     #[test]
     fn places_have_the_names_of_registers() {
-        let names: Vec<String> =
-            [0, 15, 16, 79, 80, 87, 88].iter().map(|&place| place_name(place, 16)).collect();
+        let names: Vec<String> = [0, 15, 16, 79, 80, 87, 88]
+            .iter()
+            .map(|&place| place_name(place, 16))
+            .collect();
         assert_eq!(names, ["R0", "R15", "UR0", "UR63", "P0", "P7", "UP0"]);
     }
 }

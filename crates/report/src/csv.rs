@@ -11,7 +11,11 @@ pub fn run(report: &RunReport) -> String {
             heads.push(head);
         }
     }
-    let mut text = heads.iter().map(|head| quoted(head)).collect::<Vec<_>>().join(",");
+    let mut text = heads
+        .iter()
+        .map(|head| quoted(head))
+        .collect::<Vec<_>>()
+        .join(",");
     text.push('\n');
     for row in &rows {
         let cells: Vec<String> = heads
@@ -38,7 +42,10 @@ fn columns(launch: &LaunchReport) -> Vec<(String, String)> {
     put("block", extent(launch.block));
     put("ctas_per_sm", launch.occupancy.ctas_per_sm.to_string());
     put("warp_instructions", launch.warp_instructions.to_string());
-    put("thread_instructions", launch.thread_instructions.to_string());
+    put(
+        "thread_instructions",
+        launch.thread_instructions.to_string(),
+    );
     put("host_seconds", launch.host_seconds.to_string());
     if let Some(timing) = &launch.timing {
         put("cycles", timing.cycles.to_string());

@@ -2,8 +2,8 @@
 //! version: fields are added, never renamed or removed.
 
 use device::launch::CheckOutcome;
-use device::{HazardReport, LaunchReport, MetricValue, RunReport};
 use device::launch::Number;
+use device::{HazardReport, LaunchReport, MetricValue, RunReport};
 use serde_json::{Map, Value, json};
 
 /// The run as a JSON value.
@@ -99,7 +99,10 @@ fn launch_object(
     put("not_modelled", json!(launch.not_modelled));
     put("threads", json!(launch.threads));
     put("host_seconds", json!(launch.host_seconds));
-    put("host_warp_instructions_per_second", json!(launch.host_rate()));
+    put(
+        "host_warp_instructions_per_second",
+        json!(launch.host_rate()),
+    );
     put("checks", checks.iter().map(check).collect());
     Value::Object(object)
 }

@@ -18,7 +18,11 @@ pub struct Style {
 
 impl Style {
     fn paint(self, code: &str, text: &str) -> String {
-        if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.colour {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     fn bold(self, text: &str) -> String {
@@ -106,7 +110,9 @@ fn write_launch(out: &mut String, launch: &LaunchReport, style: Style) -> fmt::R
         .timing
         .as_ref()
         .and_then(|timing| timing.metric("sm__warps_active.avg.pct_of_peak_sustained_active"))
-        .map_or(String::new(), |percent| format!("; achieved {percent:.1} %"));
+        .map_or(String::new(), |percent| {
+            format!("; achieved {percent:.1} %")
+        });
     line(
         out,
         "occupancy",
@@ -178,9 +184,17 @@ fn write_slots(out: &mut String, timing: &Timing) -> fmt::Result {
     line(
         out,
         "issue slots",
-        &format!("{} = cycles x {} schedulers", grouped(total), timing.schedulers),
+        &format!(
+            "{} = cycles x {} schedulers",
+            grouped(total),
+            timing.schedulers
+        ),
     )?;
-    let mut slots: Vec<_> = timing.issue_slots.iter().filter(|(_, count)| *count > 0).collect();
+    let mut slots: Vec<_> = timing
+        .issue_slots
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .collect();
     slots.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let mut table = Table::new(&[
         ("", Align::Left),
@@ -239,18 +253,18 @@ fn write_memory(out: &mut String, timing: &Timing) -> fmt::Result {
     Ok(())
 }
 
-fn write_hazards(
-    out: &mut String,
-    hazards: Option<&[HazardReport]>,
-    style: Style,
-) -> fmt::Result {
+fn write_hazards(out: &mut String, hazards: Option<&[HazardReport]>, style: Style) -> fmt::Result {
     let Some(hazards) = hazards else {
         return line(out, "hazards", "not looked for (--hazards off)");
     };
     if hazards.is_empty() {
         return line(out, "hazards", &style.good("none"));
     }
-    line(out, "hazards", &style.bad(&format!("{} pairs of instructions", hazards.len())))?;
+    line(
+        out,
+        "hazards",
+        &style.bad(&format!("{} pairs of instructions", hazards.len())),
+    )?;
     for hazard in hazards.iter().take(SHOWN) {
         line(
             out,
@@ -270,10 +284,21 @@ fn write_hazards(
             0 => "a dependence counter must be waited for".to_owned(),
             needed => format!("{needed} are needed"),
         };
-        line(out, "", &format!("  {} cycles apart, {needed}", hazard.found))?;
+        line(
+            out,
+            "",
+            &format!("  {} cycles apart, {needed}", hazard.found),
+        )?;
     }
     if hazards.len() > SHOWN {
-        line(out, "", &format!("and {} more (all with --format json)", hazards.len() - SHOWN))?;
+        line(
+            out,
+            "",
+            &format!(
+                "and {} more (all with --format json)",
+                hazards.len() - SHOWN
+            ),
+        )?;
     }
     Ok(())
 }
@@ -282,7 +307,11 @@ fn write_checks(out: &mut String, checks: &[CheckOutcome], style: Style) -> fmt:
     for (index, check) in checks.iter().enumerate() {
         let comparison = &check.comparison;
         let verdict = if check.passed() {
-            format!("{} ({} elements)", style.good("passed"), grouped(comparison.elements as u64))
+            format!(
+                "{} ({} elements)",
+                style.good("passed"),
+                grouped(comparison.elements as u64)
+            )
         } else {
             format!(
                 "{}: {} of {} elements differ",
@@ -292,8 +321,16 @@ fn write_checks(out: &mut String, checks: &[CheckOutcome], style: Style) -> fmt:
             )
         };
         let head = if index == 0 { "checks" } else { "" };
-        line(out, head, &format!("{} = {}: {verdict}", check.buffer, check.expectation))?;
-        for mismatch in comparison.first.iter().take(if check.passed() { 0 } else { SHOWN }) {
+        line(
+            out,
+            head,
+            &format!("{} = {}: {verdict}", check.buffer, check.expectation),
+        )?;
+        for mismatch in comparison
+            .first
+            .iter()
+            .take(if check.passed() { 0 } else { SHOWN })
+        {
             line(
                 out,
                 "",

@@ -6,7 +6,13 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Runs NVIDIA machine code cycle by cycle on a simulated GPU and tells where the time went.
 #[derive(Debug, Parser)]
-#[command(name = "warpath", version, about, max_term_width = 100, propagate_version = true)]
+#[command(
+    name = "warpath",
+    version,
+    about,
+    max_term_width = 100,
+    propagate_version = true
+)]
 pub struct Arguments {
     /// What to do.
     #[command(subcommand)]

@@ -29,7 +29,12 @@ pub struct Problem {
 impl Problem {
     /// An error of that text.
     pub fn new(message: impl Into<String>) -> Problem {
-        Problem { message: message.into(), help: None, source: None, label: None }
+        Problem {
+            message: message.into(),
+            help: None,
+            source: None,
+            label: None,
+        }
     }
 
     /// With a hint.
@@ -72,7 +77,9 @@ impl std::error::Error for Problem {}
 
 impl Diagnostic for Problem {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display>)
+        self.help
+            .as_ref()
+            .map(|help| Box::new(help) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -80,9 +87,9 @@ impl Diagnostic for Problem {
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.label.clone().map(|label| {
-            Box::new(std::iter::once(label)) as Box<dyn Iterator<Item = LabeledSpan>>
-        })
+        self.label
+            .clone()
+            .map(|label| Box::new(std::iter::once(label)) as Box<dyn Iterator<Item = LabeledSpan>>)
     }
 }
 
@@ -144,7 +151,10 @@ impl Failure {
         if handler.render_report(&mut text, problem.as_ref()).is_err() || text.is_empty() {
             text = problem.to_string();
         }
-        eprintln!("error: {}", text.trim_start_matches(['\n', ' ', '×', 'x']).trim_end());
+        eprintln!(
+            "error: {}",
+            text.trim_start_matches(['\n', ' ', '×', 'x']).trim_end()
+        );
         ExitCode::from(code)
     }
 }

@@ -17,12 +17,14 @@ const LARGEST_LAUNCH_FILE: u64 = 64 << 20;
 /// The bytes of a file of at most `limit` bytes.
 fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
     let name = path.display();
-    let unreadable = |error: std::io::Error| {
-        Problem::new(format!("{name}: cannot be read: {error}")).input()
-    };
+    let unreadable =
+        |error: std::io::Error| Problem::new(format!("{name}: cannot be read: {error}")).input();
     let file = File::open(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
-    let length = file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    let length = file
+        .take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
     if length as u64 > limit {
         return Err(Problem::new(format!(
             "{name}: larger than {limit} bytes, the most that is read"
@@ -42,8 +44,11 @@ pub fn read_launch_file(path: &Path) -> Result<String, Failure> {
     let bytes = read(path, LARGEST_LAUNCH_FILE)?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Problem::new(format!("{}: byte {at}: no UTF-8; a launch file is text", path.display()))
-            .input()
+        Problem::new(format!(
+            "{}: byte {at}: no UTF-8; a launch file is text",
+            path.display()
+        ))
+        .input()
     })
 }
 

@@ -48,9 +48,23 @@ fn the_good_run_is_good() {
     arguments.extend(["--dump", &dump]);
     warpath().args(&arguments).assert().success();
     let bytes = std::fs::read(&file).unwrap();
-    let values: Vec<f32> = bytes.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
-    assert!(values.iter().enumerate().all(|(index, value)| *value == index as f32 + 1.0));
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+    let values: Vec<f32> = bytes
+        .as_chunks::<4>()
+        .0
+        .iter()
+        .map(|b| f32::from_le_bytes(*b))
+        .collect();
+    assert!(
+        values
+            .iter()
+            .enumerate()
+            .all(|(index, value)| *value == index as f32 + 1.0)
+    );
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        1,
+        "no temporary file is left"
+    );
 
     let by_position = format!("2={}", file.display());
     let last = arguments.len() - 1;
@@ -90,14 +104,20 @@ fn flipped_bits_never_panic() {
         arguments.extend(["--max-cycles", "100000"]);
         let output = warpath().args(&arguments).output().unwrap();
         let told = String::from_utf8_lossy(&output.stderr);
-        assert!(matches!(output.status.code(), Some(0..=2)), "bit {bit}: {told}");
+        assert!(
+            matches!(output.status.code(), Some(0..=2)),
+            "bit {bit}: {told}"
+        );
         assert!(!told.contains("panicked"), "bit {bit}: {told}");
     }
 }
 
 #[test]
 fn files_that_are_no_cubins() {
-    let told = fails(2, &["run", "/no/such/file.cubin", "--grid", "1", "--block", "1"]);
+    let told = fails(
+        2,
+        &["run", "/no/such/file.cubin", "--grid", "1", "--block", "1"],
+    );
     assert!(told.contains("/no/such/file.cubin"), "{told}");
     let told = fails(2, &["disasm", &kernel("vadd/vadd.cu")]);
     assert!(told.contains("ELF"), "{told}");
@@ -111,10 +131,19 @@ fn files_that_are_no_cubins() {
 
 #[test]
 fn wrong_architecture() {
-    let told = fails(2, &vadd(&kernel("vadd/vadd.sm_89.cubin"), &[("--gpu", "rtx-a6000")]));
-    assert!(told.contains("sm_89") && told.contains("rtx-a6000"), "{told}");
+    let told = fails(
+        2,
+        &vadd(&kernel("vadd/vadd.sm_89.cubin"), &[("--gpu", "rtx-a6000")]),
+    );
+    assert!(
+        told.contains("sm_89") && told.contains("rtx-a6000"),
+        "{told}"
+    );
     // Code for sm_80 runs on sm_86, as on the hardware.
-    warpath().args(vadd(&kernel("vadd/vadd.sm_80.cubin"), &[])).assert().success();
+    warpath()
+        .args(vadd(&kernel("vadd/vadd.sm_80.cubin"), &[]))
+        .assert()
+        .success();
 }
 
 #[test]
@@ -127,8 +156,14 @@ fn unknown_names_come_with_the_nearest() {
     let told = fails(2, &vadd(&cubin, &[("--set", "launch.overhed=1")]));
     assert!(told.contains("launch.overhead"), "{told}");
     let told = fails(2, &vadd(&cubin, &[("--set", "card.sms=0")]));
-    assert!(told.contains("card.sms") && told.contains("1..=1024"), "{told}");
-    let told = fails(2, &vadd(&cubin, &[("--set", "engine.visibility_quantum=100000")]));
+    assert!(
+        told.contains("card.sms") && told.contains("1..=1024"),
+        "{told}"
+    );
+    let told = fails(
+        2,
+        &vadd(&cubin, &[("--set", "engine.visibility_quantum=100000")]),
+    );
     assert!(told.contains("engine.visibility_quantum"), "{told}");
 }
 
@@ -138,21 +173,41 @@ fn arguments_that_do_not_fit() {
     let buffers = "a=f32:64:zero b=f32:64:zero c=f32:64:zero";
     let with = |args: &str| fails(2, &vadd(&cubin, &[("--args", args)]));
     let told = with(buffers);
-    assert!(told.contains("4 parameters") && told.contains("3 arguments"), "{told}");
+    assert!(
+        told.contains("4 parameters") && told.contains("3 arguments"),
+        "{told}"
+    );
     let told = with(&format!("{buffers} i32:64 i32:1"));
     assert!(told.contains("5 arguments"), "{told}");
     let told = with(&format!("{buffers} i64:64"));
-    assert!(told.contains("argument 3") && told.contains("8 bytes"), "{told}");
+    assert!(
+        told.contains("argument 3") && told.contains("8 bytes"),
+        "{told}"
+    );
     let told = with("i32:1 b=f32:64:zero c=f32:64:zero i32:64");
-    assert!(told.contains("argument 0") && told.contains("a buffer"), "{told}");
-    for bad in ["i32:x", "i32", "f33:1", "a=f32:64", "a=f32:0:zero", "i32:5000000000", "f32:4:what(1)"] {
+    assert!(
+        told.contains("argument 0") && told.contains("a buffer"),
+        "{told}"
+    );
+    for bad in [
+        "i32:x",
+        "i32",
+        "f33:1",
+        "a=f32:64",
+        "a=f32:0:zero",
+        "i32:5000000000",
+        "f32:4:what(1)",
+    ] {
         let told = with(&format!("{buffers} {bad}"));
         assert!(told.contains(bad), "{told}");
     }
     let told = with("a=f32:64:@/no/such/file b=f32:64:zero c=f32:64:zero i32:64");
     assert!(told.contains("/no/such/file"), "{told}");
     let told = with("a=f64:1000000000000:zero b=f32:64:zero c=f32:64:zero i32:64");
-    assert!(told.contains("device memory") && told.contains("`a`"), "{told}");
+    assert!(
+        told.contains("device memory") && told.contains("`a`"),
+        "{told}"
+    );
     let told = with("a=f64:1000000000:iota(0,1) b=f32:64:zero c=f32:64:zero i32:64");
     assert!(told.contains("first contents"), "{told}");
 }
@@ -187,32 +242,59 @@ fn accesses_out_of_bounds_and_misaligned() {
     for mode in ["functional", "timing"] {
         let told = fails(
             1,
-            &vadd(&cubin, &[
-                ("--mode", mode),
-                ("--dump", &dump),
-                ("--args", "a=f32:64:zero b=f32:60:zero c=f32:64:zero i32:64"),
-            ]),
+            &vadd(
+                &cubin,
+                &[
+                    ("--mode", mode),
+                    ("--dump", &dump),
+                    ("--args", "a=f32:64:zero b=f32:60:zero c=f32:64:zero i32:64"),
+                ],
+            ),
         );
-        for word in ["`vadd`", "pc 0x00", "LDG", "thread (60, 0, 0)", "CTA (0, 0, 0)", "out of bounds", "`b`"] {
+        for word in [
+            "`vadd`",
+            "pc 0x00",
+            "LDG",
+            "thread (60, 0, 0)",
+            "CTA (0, 0, 0)",
+            "out of bounds",
+            "`b`",
+        ] {
             assert!(told.contains(word), "{mode}: no {word} in {told}");
         }
         let told = fails(
             1,
-            &vadd(&cubin, &[
-                ("--mode", mode),
-                ("--dump", &dump),
-                ("--args", "u64:0x7f0000000001 b=f32:64:zero c=f32:64:zero i32:64"),
-            ]),
+            &vadd(
+                &cubin,
+                &[
+                    ("--mode", mode),
+                    ("--dump", &dump),
+                    (
+                        "--args",
+                        "u64:0x7f0000000001 b=f32:64:zero c=f32:64:zero i32:64",
+                    ),
+                ],
+            ),
         );
-        assert!(told.contains("thread (0, 0, 0)") && told.contains("0x7f0000000001"), "{told}");
+        assert!(
+            told.contains("thread (0, 0, 0)") && told.contains("0x7f0000000001"),
+            "{told}"
+        );
     }
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is written");
+    assert_eq!(
+        std::fs::read_dir(folder.path()).unwrap().count(),
+        0,
+        "nothing is written"
+    );
 }
 
 #[test]
 fn the_limit_of_cycles_and_the_wait_graph() {
     let told = fails(1, &["run", &kernel("vadd/vadd.toml"), "--max-cycles", "50"]);
-    assert!(told.contains("50 cycles") && told.contains("SM 0"), "{told}");
+    assert!(
+        told.contains("50 cycles") && told.contains("SM 0"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -238,16 +320,30 @@ fn launch_files_at_fault() {
     ] {
         assert!(good.contains(from), "{from}");
         std::fs::write(&path, good.replacen(from, to, 1)).unwrap();
-        let output = warpath().args(["run", &name, "--mode", "functional"]).output().unwrap();
+        let output = warpath()
+            .args(["run", &name, "--mode", "functional"])
+            .output()
+            .unwrap();
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(told.contains(words), "{to}: {told}");
         assert!(matches!(output.status.code(), Some(1 | 2)), "{to}: {told}");
         assert!(!told.contains("panicked"), "{told}");
     }
-    let wrong = good.replacen("reference = \"vadd\"", "buffer = \"c\"\nvalues = { fill = 0 }", 1);
+    let wrong = good.replacen(
+        "reference = \"vadd\"",
+        "buffer = \"c\"\nvalues = { fill = 0 }",
+        1,
+    );
     std::fs::write(&path, wrong).unwrap();
-    let output = warpath().args(["run", &name, "--mode", "functional"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "a failed check is a failed run");
+    let output = warpath()
+        .args(["run", &name, "--mode", "functional"])
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "a failed check is a failed run"
+    );
     assert!(String::from_utf8_lossy(&output.stderr).contains("check of `c` failed"));
 }
 
@@ -255,11 +351,21 @@ fn launch_files_at_fault() {
 fn usage() {
     let told = fails(2, &["run", &kernel("vadd/vadd.toml"), "--grid", "1"]);
     assert!(told.contains("--grid"), "{told}");
-    for arguments in [&["run"][..], &["no-such-command"], &["run", "x", "--threads", "-1"]] {
+    for arguments in [
+        &["run"][..],
+        &["no-such-command"],
+        &["run", "x", "--threads", "-1"],
+    ] {
         let output = warpath().args(arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
     }
-    for arguments in [&["--help"][..], &["--version"], &["man"], &["completions", "bash"], &["gpus"]] {
+    for arguments in [
+        &["--help"][..],
+        &["--version"],
+        &["man"],
+        &["completions", "bash"],
+        &["gpus"],
+    ] {
         warpath().args(arguments).assert().success();
     }
 }

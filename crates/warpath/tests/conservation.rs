@@ -6,13 +6,23 @@ use common::{GPUS, launch_files, run};
 use serde_json::Value;
 
 fn metric(launch: &Value, name: &str) -> u64 {
-    launch["metrics"][name].as_u64().unwrap_or_else(|| panic!("no metric {name}"))
+    launch["metrics"][name]
+        .as_u64()
+        .unwrap_or_else(|| panic!("no metric {name}"))
 }
 
 #[test]
 fn slots_and_accesses_add_up() {
     let files = launch_files(|folder| {
-        ["vadd", "reduction", "transpose", "histogram", "softmax", "bitonic_sort"].contains(&folder)
+        [
+            "vadd",
+            "reduction",
+            "transpose",
+            "histogram",
+            "softmax",
+            "bitonic_sort",
+        ]
+        .contains(&folder)
     });
     for file in files.iter().filter(|file| !file.ends_with("vadd_16m.toml")) {
         for gpu in GPUS {
@@ -57,7 +67,10 @@ fn both_modes_count_the_same_instructions() {
             launches
                 .iter()
                 .map(|launch| {
-                    (launch["warp_instructions"].clone(), launch["thread_instructions"].clone())
+                    (
+                        launch["warp_instructions"].clone(),
+                        launch["thread_instructions"].clone(),
+                    )
                 })
                 .collect::<Vec<_>>()
         };

@@ -13,9 +13,24 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("exec", &["sass", "cubin", "source"]),
     ("sm", &["sass", "source", "hardware"]),
     ("memory", &["source", "hardware"]),
-    ("device", &["sass", "cubin", "source", "hardware", "exec", "sm", "memory", "reference"]),
+    (
+        "device",
+        &[
+            "sass",
+            "cubin",
+            "source",
+            "hardware",
+            "exec",
+            "sm",
+            "memory",
+            "reference",
+        ],
+    ),
     ("report", &["device"]),
-    ("warpath", &["sass", "cubin", "source", "hardware", "device", "report"]),
+    (
+        "warpath",
+        &["sass", "cubin", "source", "hardware", "device", "report"],
+    ),
 ];
 
 #[test]
@@ -38,7 +53,10 @@ fn arrows_point_one_way() {
         let used = manifest.get("dependencies").and_then(toml::Value::as_table);
         for other in used.into_iter().flat_map(|used| used.keys()) {
             if names.contains(other) {
-                assert!(may_use.contains(&other.as_str()), "{name} must not use {other}");
+                assert!(
+                    may_use.contains(&other.as_str()),
+                    "{name} must not use {other}"
+                );
             }
         }
     }

@@ -16,7 +16,11 @@ fn every_kernel(gpu: &str) {
     for file in files.iter().filter(|file| !is_large(file)) {
         let with = |mode, threads| run(file, &["--gpu", gpu, "--mode", mode, "--threads", threads]);
         let one = with("timing", "1");
-        assert!(one == with("timing", "2"), "{} on {gpu}: threads change it", file.display());
+        assert!(
+            one == with("timing", "2"),
+            "{} on {gpu}: threads change it",
+            file.display()
+        );
         let functional = with("functional", "1");
         assert!(
             same_memory(&one, &functional),
@@ -25,7 +29,12 @@ fn every_kernel(gpu: &str) {
         );
         for launch in one.report.as_array().unwrap() {
             let hazards = &launch["hazards"];
-            assert_eq!(hazards["count"], 0, "{} on {gpu}: {hazards:#}", file.display());
+            assert_eq!(
+                hazards["count"],
+                0,
+                "{} on {gpu}: {hazards:#}",
+                file.display()
+            );
             let checks = launch["checks"].as_array().unwrap();
             assert!(checks.iter().all(|check| check["passed"] == true));
         }
@@ -53,12 +62,19 @@ fn on_sm_89() {
 
 #[test]
 fn cycles_are_the_same_without_the_hazard_check() {
-    for name in ["vadd/vadd.toml", "reduction/reduction.toml", "hgemm/hgemm_f32.toml"] {
+    for name in [
+        "vadd/vadd.toml",
+        "reduction/reduction.toml",
+        "hgemm/hgemm_f32.toml",
+    ] {
         let file = common::kernels().join(name);
         let cycles = |hazards| {
             let outcome = run(&file, &["--hazards", hazards]);
             let launches = outcome.report.as_array().unwrap().clone();
-            launches.iter().map(|launch| launch["cycles"].as_u64()).collect::<Vec<_>>()
+            launches
+                .iter()
+                .map(|launch| launch["cycles"].as_u64())
+                .collect::<Vec<_>>()
         };
         assert_eq!(cycles("check"), cycles("off"), "{name}");
     }

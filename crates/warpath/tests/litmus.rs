@@ -17,7 +17,11 @@ fn windows_and_threads_change_nothing() {
         let reference = run(&file, &["--threads", "1"]);
         for window in ["1", "7"] {
             let other = run(&file, &["--threads", "1", "--window", window]);
-            assert!(reference == other, "{}: --window {window} changes it", file.display());
+            assert!(
+                reference == other,
+                "{}: --window {window} changes it",
+                file.display()
+            );
         }
         for window in ["7", "100000"] {
             let other = run(&file, &["--threads", "2", "--window", window]);
@@ -37,7 +41,11 @@ fn host_instruction_sets_change_nothing() {
         for isa in ["avx2", "avx512"] {
             if has(isa) {
                 let other = run(&file, &["--host-isa", isa]);
-                assert!(reference == other, "{}: --host-isa {isa} changes it", file.display());
+                assert!(
+                    reference == other,
+                    "{}: --host-isa {isa} changes it",
+                    file.display()
+                );
             }
         }
     }

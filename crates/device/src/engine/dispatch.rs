@@ -116,7 +116,11 @@ impl Dispatcher {
         let cta = self.next;
         self.next += 1;
         let latest = &mut self.latest[usize::from(sm.0)];
-        *latest = if latest.0 == at { (at, latest.1 + 1) } else { (at, 1) };
+        *latest = if latest.0 == at {
+            (at, latest.1 + 1)
+        } else {
+            (at, 1)
+        };
         Grant { sm, cta, at }
     }
 }
@@ -128,9 +132,15 @@ mod tests {
     #[test]
     fn first_ctas_go_breadth_first_one_per_sm_and_cycle() {
         let mut dispatcher = Dispatcher::new(5, 3, 1);
-        let grants: Vec<_> =
-            dispatcher.initial(2).iter().map(|g| (g.cta, g.sm.0, g.at.0)).collect();
-        assert_eq!(grants, [(0, 0, 0), (1, 1, 0), (2, 2, 0), (3, 0, 1), (4, 1, 1)]);
+        let grants: Vec<_> = dispatcher
+            .initial(2)
+            .iter()
+            .map(|g| (g.cta, g.sm.0, g.at.0))
+            .collect();
+        assert_eq!(
+            grants,
+            [(0, 0, 0), (1, 1, 0), (2, 2, 0), (3, 0, 1), (4, 1, 1)]
+        );
         assert!(!dispatcher.ctas_wait());
     }
 

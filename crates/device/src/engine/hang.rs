@@ -75,6 +75,11 @@ impl Hang {
                 });
             }
         }
-        Hang { kind, cycle, warps, waiting_ctas }
+        Hang {
+            kind,
+            cycle,
+            warps,
+            waiting_ctas,
+        }
     }
 }

@@ -18,9 +18,19 @@ impl Pending {
     }
 
     /// Publishes the stores of all SMs, then performs the operations that arrived before `arrival`.
-    pub fn publish<S: Source>(&mut self, sources: &mut [S], shared: &mut S::Shared, arrival: Cycle) {
+    pub fn publish<S: Source>(
+        &mut self,
+        sources: &mut [S],
+        shared: &mut S::Shared,
+        arrival: Cycle,
+    ) {
         S::publish(sources, shared);
-        while let Some(next) = self.performed.front().copied().filter(|next| next.cycle < arrival) {
+        while let Some(next) = self
+            .performed
+            .front()
+            .copied()
+            .filter(|next| next.cycle < arrival)
+        {
             self.performed.pop_front();
             if let Some(source) = sources.get_mut(usize::from(next.sm.0)) {
                 source.perform(shared, next);

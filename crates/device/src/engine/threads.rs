@@ -61,8 +61,13 @@ impl Threads {
         }
         let shares: Vec<Mutex<Vec<T>>> = shares.into_iter().map(Mutex::new).collect();
         pool.broadcast(|context| {
-            let share = shares.get(context.index()).and_then(|share| share.lock().ok());
-            for item in share.map(|mut share| std::mem::take(&mut *share)).unwrap_or_default() {
+            let share = shares
+                .get(context.index())
+                .and_then(|share| share.lock().ok());
+            for item in share
+                .map(|mut share| std::mem::take(&mut *share))
+                .unwrap_or_default()
+            {
                 work(item);
             }
         });

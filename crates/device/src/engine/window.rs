@@ -127,7 +127,9 @@ impl<'a, S: Source> Engine<'a, S> {
     pub fn new(parts: Parts<'a, S>) -> Engine<'a, S> {
         let request_latency = parts.memory.request_latency();
         let reply_latency = parts.memory.reply_latency();
-        let quantum = parts.quantum.clamp(1, (request_latency + reply_latency).max(1));
+        let quantum = parts
+            .quantum
+            .clamp(1, (request_latency + reply_latency).max(1));
         let mut engine = Engine {
             outcomes: parts.sms.iter().map(|_| Outcome::Quiet).collect(),
             stands: vec![false; parts.sms.len()],
@@ -170,7 +172,8 @@ impl<'a, S: Source> Engine<'a, S> {
             if end.0 / self.quantum > self.now.0 / self.quantum {
                 let boundary = Cycle(end.0 / self.quantum * self.quantum);
                 let arrival = boundary + self.request_latency;
-                self.pending.publish(&mut self.sources, self.shared, arrival);
+                self.pending
+                    .publish(&mut self.sources, self.shared, arrival);
             }
             self.now = end;
             progress(Progress {
@@ -179,8 +182,14 @@ impl<'a, S: Source> Engine<'a, S> {
                 grid: self.grid,
             });
         }
-        self.pending.publish(&mut self.sources, self.shared, Cycle::NEVER);
-        let last = self.sms.iter().map(|sm| sm.finished_at().0).max().unwrap_or(0);
+        self.pending
+            .publish(&mut self.sources, self.shared, Cycle::NEVER);
+        let last = self
+            .sms
+            .iter()
+            .map(|sm| sm.finished_at().0)
+            .max()
+            .unwrap_or(0);
         Ok(Ended { cycles: last })
     }
 
@@ -201,7 +210,12 @@ impl<'a, S: Source> Engine<'a, S> {
     fn next_end(&self) -> Result<Cycle, Stop> {
         let boundary = (self.now.0 / self.quantum + 1) * self.quantum;
         let end = boundary.min(self.now.0 + self.window);
-        let busy = self.sms.iter().map(Sm::next_event).min().unwrap_or(Cycle::NEVER);
+        let busy = self
+            .sms
+            .iter()
+            .map(Sm::next_event)
+            .min()
+            .unwrap_or(Cycle::NEVER);
         let earliest = busy.min(self.dispatcher.next_grant());
         let end = if earliest.0 > end {
             let quiet = earliest.0.min(self.memory.next_event().0);
@@ -220,7 +234,11 @@ impl<'a, S: Source> Engine<'a, S> {
     fn run_sms(&mut self, end: Cycle) -> Result<(), Stop> {
         let ctas_wait = self.dispatcher.ctas_wait();
         let shared = &*self.shared;
-        let lanes = self.sms.iter_mut().zip(&mut self.sources).zip(&mut self.outcomes);
+        let lanes = self
+            .sms
+            .iter_mut()
+            .zip(&mut self.sources)
+            .zip(&mut self.outcomes);
         let busy: Vec<_> = lanes
             .enumerate()
             .filter(|(place, ((sm, _), _))| {
@@ -239,7 +257,9 @@ impl<'a, S: Source> Engine<'a, S> {
                 Some((cycle, ..)) => end.min(*cycle + 1),
                 None => end,
             };
-            let Some(grant) = self.dispatcher.grant_before(until) else { break };
+            let Some(grant) = self.dispatcher.grant_before(until) else {
+                break;
+            };
             self.start(grant);
             let place = usize::from(grant.sm.0);
             if self.dispatcher.ctas_wait() && self.sms[place].can_start_cta() {
@@ -249,7 +269,12 @@ impl<'a, S: Source> Engine<'a, S> {
             }
         }
         if let Some((cycle, sm, warp, fault)) = self.fault.take() {
-            return Err(Stop::Fault { cycle, sm, warp, fault });
+            return Err(Stop::Fault {
+                cycle,
+                sm,
+                warp,
+                fault,
+            });
         }
         // Who still stands gets no CTA before the end of the window.
         for place in 0..self.sms.len() {
@@ -258,7 +283,12 @@ impl<'a, S: Source> Engine<'a, S> {
             }
         }
         if let Some((cycle, sm, warp, fault)) = self.fault.take() {
-            return Err(Stop::Fault { cycle, sm, warp, fault });
+            return Err(Stop::Fault {
+                cycle,
+                sm,
+                warp,
+                fault,
+            });
         }
         Ok(())
     }
@@ -269,8 +299,13 @@ impl<'a, S: Source> Engine<'a, S> {
     }
 
     fn resume(&mut self, place: usize, end: Cycle, ctas_wait: bool) {
-        self.outcomes[place] =
-            run_one(&mut self.sms[place], &mut self.sources[place], self.shared, end, ctas_wait);
+        self.outcomes[place] = run_one(
+            &mut self.sms[place],
+            &mut self.sources[place],
+            self.shared,
+            end,
+            ctas_wait,
+        );
         self.settle(place);
     }
 
@@ -286,8 +321,10 @@ impl<'a, S: Source> Engine<'a, S> {
                 self.dispatcher.stop(sm, cycle + 1);
             }
             Outcome::Fault(cycle, warp, fault) => {
-                let earlier =
-                    self.fault.as_ref().is_some_and(|known| (known.0, known.1) <= (cycle, sm));
+                let earlier = self
+                    .fault
+                    .as_ref()
+                    .is_some_and(|known| (known.0, known.1) <= (cycle, sm));
                 if !earlier {
                     self.fault = Some((cycle, sm, warp, fault));
                 }
@@ -300,7 +337,14 @@ impl<'a, S: Source> Engine<'a, S> {
         for (sm, requests) in self.sms.iter_mut().zip(&mut self.requests) {
             std::mem::swap(sm.requests(), requests);
         }
-        let Engine { memory, requests, replies, performed, threads, .. } = self;
+        let Engine {
+            memory,
+            requests,
+            replies,
+            performed,
+            threads,
+            ..
+        } = self;
         let packets: usize = requests.iter().map(Vec::len).sum();
         match threads.pool() {
             Some(pool) if packets >= PACKETS_FOR_TWO => pool.install(|| {

@@ -96,7 +96,11 @@ pub fn run(arguments: &BenchArguments, out: &mut dyn Write) -> Result<(), Failur
     let workloads: Vec<Figures> = runs.into_iter().filter_map(median).collect();
     if arguments.format == ListFormat::Json {
         return super::write_json(
-            &Results { gpu: GPU, repeat: arguments.repeat, workloads },
+            &Results {
+                gpu: GPU,
+                repeat: arguments.repeat,
+                workloads,
+            },
             out,
         );
     }
@@ -131,11 +135,17 @@ fn choose(names: &[String]) -> Result<Vec<&'static Standing>, Failure> {
     names
         .iter()
         .map(|name| {
-            STANDING.iter().find(|standing| standing.name == name).ok_or_else(|| {
-                let known: Vec<&str> = STANDING.iter().map(|standing| standing.name).collect();
-                Problem::new(format!("no workload `{name}`; known are {}", known.join(", ")))
+            STANDING
+                .iter()
+                .find(|standing| standing.name == name)
+                .ok_or_else(|| {
+                    let known: Vec<&str> = STANDING.iter().map(|standing| standing.name).collect();
+                    Problem::new(format!(
+                        "no workload `{name}`; known are {}",
+                        known.join(", ")
+                    ))
                     .input()
-            })
+                })
         })
         .collect()
 }
@@ -155,11 +165,21 @@ fn measure_in_child(name: &str, threads: usize, mode: Mode) -> Result<Figures, F
     let program = std::env::current_exe().map_err(|error| wrong(error.to_string()))?;
     let mode = super::run::mode(mode).name();
     let output = Command::new(program)
-        .args(["bench", name, "--once", "--threads", &threads.to_string(), "--mode", mode])
+        .args([
+            "bench",
+            name,
+            "--once",
+            "--threads",
+            &threads.to_string(),
+            "--mode",
+            mode,
+        ])
         .output()
         .map_err(|error| wrong(error.to_string()))?;
     if !output.status.success() {
-        return Err(wrong(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        return Err(wrong(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| wrong(error.to_string()))
 }
@@ -167,7 +187,11 @@ fn measure_in_child(name: &str, threads: usize, mode: Mode) -> Result<Figures, F
 fn measure(standing: &Standing, threads: usize, mode: Mode) -> Result<Figures, Failure> {
     let workload = Workload::parse(standing.name, standing.text).map_err(device::RunError::from)?;
     let files = Files::Embedded(standing.files);
-    let options = RunOptions { mode: super::run::mode(mode), threads, ..RunOptions::default() };
+    let options = RunOptions {
+        mode: super::run::mode(mode),
+        threads,
+        ..RunOptions::default()
+    };
     let mut session = Session::new(&workload, &files, load_gpu(GPU, &[])?, &options)?;
     let report = session.run(&options, &mut |_| {})?;
     if !report.passed() {
@@ -197,6 +221,12 @@ fn measure(standing: &Standing, threads: usize, mode: Mode) -> Result<Figures, F
 fn peak_memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    let kib = line.and_then(|rest| {
+        rest.trim()
+            .trim_end_matches("kB")
+            .trim()
+            .parse::<u64>()
+            .ok()
+    });
     kib.unwrap_or(0) * 1024
 }

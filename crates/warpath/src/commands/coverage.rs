@@ -51,8 +51,10 @@ pub fn run(arguments: &CoverageArguments, out: &mut dyn Write) -> Result<(), Fai
                     name.push('.');
                     name.push_str(modifier.text());
                 }
-                let (executes, timed) =
-                    (device::executes(&instruction), device::is_timed(&instruction));
+                let (executes, timed) = (
+                    device::executes(&instruction),
+                    device::is_timed(&instruction),
+                );
                 let entry = counts.entry(name).or_insert((0, true, true));
                 entry.0 += 1;
                 entry.1 &= executes;
@@ -63,11 +65,24 @@ pub fn run(arguments: &CoverageArguments, out: &mut dyn Write) -> Result<(), Fai
     let known: u64 = counts.values().map(|(count, ..)| count).sum();
     let instructions = known + unknown;
     let percent = |part: u64| 100.0 * part as f64 / instructions.max(1) as f64;
-    let executes: u64 = counts.values().filter(|entry| entry.1).map(|entry| entry.0).sum();
-    let timed: u64 = counts.values().filter(|entry| entry.2).map(|entry| entry.0).sum();
+    let executes: u64 = counts
+        .values()
+        .filter(|entry| entry.1)
+        .map(|entry| entry.0)
+        .sum();
+    let timed: u64 = counts
+        .values()
+        .filter(|entry| entry.2)
+        .map(|entry| entry.0)
+        .sum();
     let mut opcodes: Vec<Entry> = counts
         .into_iter()
-        .map(|(opcode, (count, executes, timed))| Entry { opcode, count, executes, timed })
+        .map(|(opcode, (count, executes, timed))| Entry {
+            opcode,
+            count,
+            executes,
+            timed,
+        })
         .collect();
     opcodes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.opcode.cmp(&b.opcode)));
     let summary = Summary {

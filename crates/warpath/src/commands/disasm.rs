@@ -31,8 +31,10 @@ pub fn run(arguments: &DisasmArguments, out: &mut dyn Write) -> Result<(), Failu
         }
         None => None,
     };
-    let functions =
-        cubin.functions().iter().filter(|f| chosen.is_none_or(|section| f.section == section));
+    let functions = cubin
+        .functions()
+        .iter()
+        .filter(|f| chosen.is_none_or(|section| f.section == section));
     for (index, function) in functions.enumerate() {
         if index > 0 {
             writeln!(out)?;
@@ -48,7 +50,11 @@ fn write_head(
     architecture: Architecture,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let kind = if function.is_entry { "kernel" } else { "function" };
+    let kind = if function.is_entry {
+        "kernel"
+    } else {
+        "function"
+    };
     writeln!(
         out,
         "// {kind} {}: {architecture}, {} instructions, {} registers, {} barriers, {} bytes of shared memory",
@@ -61,11 +67,7 @@ fn write_head(
     Ok(())
 }
 
-fn write_code(
-    code: &[u8],
-    architecture: Architecture,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+fn write_code(code: &[u8], architecture: Architecture, out: &mut dyn Write) -> Result<(), Failure> {
     let (words, _) = code.as_chunks::<16>();
     for (index, bytes) in words.iter().enumerate() {
         let pc = index as u64 * 16;
@@ -96,7 +98,11 @@ pub fn architecture(name: &str) -> Result<Architecture, Failure> {
         .ok()
         .and_then(Architecture::from_number)
         .ok_or_else(|| {
-            Problem::new(format!("unknown architecture `{name}`: known are {}", known())).input()
+            Problem::new(format!(
+                "unknown architecture `{name}`: known are {}",
+                known()
+            ))
+            .input()
         })
 }
 
@@ -113,7 +119,10 @@ pub fn of_cubin(file: &Path, sm: u32) -> Result<Architecture, Failure> {
 }
 
 fn known() -> String {
-    let names: Vec<String> = Architecture::ALL.iter().map(Architecture::to_string).collect();
+    let names: Vec<String> = Architecture::ALL
+        .iter()
+        .map(Architecture::to_string)
+        .collect();
     names.join(", ")
 }
 

@@ -18,19 +18,31 @@ pub fn run(arguments: &ExplainArguments, out: &mut dyn Write) -> Result<(), Fail
     let keys: Vec<&str> = gpu
         .keys()
         .map(|(known, _)| known)
-        .filter(|known| if exact { *known == key } else { known.starts_with(key) })
+        .filter(|known| {
+            if exact {
+                *known == key
+            } else {
+                known.starts_with(key)
+            }
+        })
         .collect();
     let explain = |key: &str| {
         gpu.explain(key).map_err(|error| {
             Problem::new(format!("{}: {error}", gpu.name()))
-                .help(format!("`warpath explain --gpu {}` lists all keys", gpu.name()))
+                .help(format!(
+                    "`warpath explain --gpu {}` lists all keys",
+                    gpu.name()
+                ))
                 .input()
         })
     };
     if keys.is_empty() {
         explain(key)?;
     }
-    let explanations = keys.into_iter().map(explain).collect::<Result<Vec<_>, _>>()?;
+    let explanations = keys
+        .into_iter()
+        .map(explain)
+        .collect::<Result<Vec<_>, _>>()?;
     match (arguments.format, explanations.as_slice()) {
         (ListFormat::Json, [one]) if exact => super::write_json(&as_json(one), out),
         (ListFormat::Json, all) => {
@@ -68,10 +80,21 @@ fn shorten(text: &str) -> String {
 }
 
 fn write_one(gpu: &Gpu, one: &Explanation, out: &mut dyn Write) -> Result<(), Failure> {
-    writeln!(out, "{} = {}{}{}", one.key, one.value, gap(one.unit), one.unit)?;
+    writeln!(
+        out,
+        "{} = {}{}{}",
+        one.key,
+        one.value,
+        gap(one.unit),
+        one.unit
+    )?;
     writeln!(out)?;
     let mut line = |name: &str, text: &str| -> std::io::Result<()> {
-        if text.is_empty() { Ok(()) } else { writeln!(out, "  {name:<12}{text}") }
+        if text.is_empty() {
+            Ok(())
+        } else {
+            writeln!(out, "  {name:<12}{text}")
+        }
     };
     line("GPU", &format!("{} ({})", gpu.title(), gpu.name()))?;
     line("meaning", &one.doc)?;

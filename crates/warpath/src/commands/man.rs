@@ -13,7 +13,10 @@ pub fn run(out: &mut dyn Write) -> Result<(), Failure> {
     command.build();
     let page = clap_mangen::Man::new(command.clone());
     page.render(out)?;
-    for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
+    for command in command
+        .get_subcommands()
+        .filter(|command| command.get_name() != "help")
+    {
         let name = format!("warpath {}", command.get_name());
         let part = clap_mangen::Man::new(command.clone().bin_name(name.clone()));
         writeln!(out, ".SH \"{}\"", name.to_uppercase())?;

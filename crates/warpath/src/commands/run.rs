@@ -19,19 +19,29 @@ const DEFAULT_GPU: &str = "rtx-a6000";
 
 /// Runs what the arguments say and prints the report.
 pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
-    let launch_file = arguments.file.extension().is_some_and(|extension| extension == "toml");
+    let launch_file = arguments
+        .file
+        .extension()
+        .is_some_and(|extension| extension == "toml");
     let (workload, files, gpu) = if launch_file {
         refuse_launch_options(arguments)?;
         let text = read_launch_file(&arguments.file)?;
         let workload = Workload::parse(&arguments.file.to_string_lossy(), &text)
             .map_err(|error| Failure::from(device::RunError::from(error)))?;
         let folder = arguments.file.parent().unwrap_or(Path::new("")).to_owned();
-        let gpu = workload.gpu.clone().unwrap_or_else(|| DEFAULT_GPU.to_owned());
+        let gpu = workload
+            .gpu
+            .clone()
+            .unwrap_or_else(|| DEFAULT_GPU.to_owned());
         (workload, Files::Folder(folder), gpu)
     } else {
         let cubin = load_cubin(&arguments.file)?;
         let gpu = gpu_of(&cubin).to_owned();
-        (workload_of(arguments, &cubin)?, Files::Folder(PathBuf::new()), gpu)
+        (
+            workload_of(arguments, &cubin)?,
+            Files::Folder(PathBuf::new()),
+            gpu,
+        )
     };
     let gpu = load_gpu(arguments.gpu.as_deref().unwrap_or(&gpu), &arguments.set)?;
     let dumps = Dump::all(&arguments.dump, &workload)?;
@@ -63,7 +73,11 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     }
     let failed = report.checks.iter().filter(|check| !check.passed());
     let names: Vec<String> = failed.map(|check| format!("`{}`", check.buffer)).collect();
-    Err(Problem::new(format!("the result is wrong: check of {} failed", names.join(", "))).run())
+    Err(Problem::new(format!(
+        "the result is wrong: check of {} failed",
+        names.join(", ")
+    ))
+    .run())
 }
 
 fn options(arguments: &RunArguments) -> RunOptions {
@@ -114,8 +128,11 @@ fn refuse_launch_options(arguments: &RunArguments) -> Result<(), Failure> {
 
 /// The first GPU of the cubin's architecture, else one of its generation.
 fn gpu_of(cubin: &Cubin) -> &'static str {
-    let architecture =
-        |name: &&str| hardware::Gpu::load(name).map(|gpu| gpu.architecture()).unwrap_or(0);
+    let architecture = |name: &&str| {
+        hardware::Gpu::load(name)
+            .map(|gpu| gpu.architecture())
+            .unwrap_or(0)
+    };
     hardware::names()
         .into_iter()
         .find(|name| architecture(name) == cubin.sm())
@@ -126,8 +143,16 @@ fn gpu_of(cubin: &Cubin) -> &'static str {
 fn workload_of(arguments: &RunArguments, cubin: &Cubin) -> Result<Workload, Failure> {
     let file = arguments.file.display();
     let names = || {
-        let names: Vec<&str> = cubin.kernels().iter().map(|kernel| kernel.name.as_str()).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+        let names: Vec<&str> = cubin
+            .kernels()
+            .iter()
+            .map(|kernel| kernel.name.as_str())
+            .collect();
+        if names.is_empty() {
+            "none".to_owned()
+        } else {
+            names.join(", ")
+        }
     };
     let kernel = match (&arguments.kernel, cubin.kernels()) {
         (Some(name), _) => cubin
@@ -135,9 +160,11 @@ fn workload_of(arguments: &RunArguments, cubin: &Cubin) -> Result<Workload, Fail
             .map_err(|error| Problem::new(format!("{file}: {error}")).input())?,
         (None, [only]) => only,
         (None, _) => {
-            return Err(Problem::new(format!("{file}: which kernel? Name one with --kernel"))
-                .help(format!("kernels of the cubin: {}", names()))
-                .input());
+            return Err(
+                Problem::new(format!("{file}: which kernel? Name one with --kernel"))
+                    .help(format!("kernels of the cubin: {}", names()))
+                    .input(),
+            );
         }
     };
     let required = |value: &Option<String>, name: &str| {
@@ -202,7 +229,10 @@ struct Dump {
 impl Dump {
     /// Reads every `--dump` before anything runs.
     fn all(texts: &[String], workload: &Workload) -> Result<Vec<Dump>, Failure> {
-        texts.iter().map(|text| Dump::parse(text, workload)).collect()
+        texts
+            .iter()
+            .map(|text| Dump::parse(text, workload))
+            .collect()
     }
 
     fn parse(text: &str, workload: &Workload) -> Result<Dump, Failure> {
@@ -211,7 +241,10 @@ impl Dump {
             .split_once('=')
             .filter(|(name, file)| !name.is_empty() && !file.is_empty())
             .ok_or_else(|| wrong("expected ARG=FILE, as in c=result.bin or 2=result.bin".into()))?;
-        let named = workload.buffers.iter().position(|buffer| buffer.name == name);
+        let named = workload
+            .buffers
+            .iter()
+            .position(|buffer| buffer.name == name);
         let by_position = || {
             let position: usize = name.parse().ok()?;
             let arguments = &workload.launches.last()?.arguments;
@@ -221,8 +254,11 @@ impl Dump {
             }
         };
         let buffer = named.or_else(by_position).ok_or_else(|| {
-            let names: Vec<&str> =
-                workload.buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+            let names: Vec<&str> = workload
+                .buffers
+                .iter()
+                .map(|buffer| buffer.name.as_str())
+                .collect();
             wrong(format!(
                 "`{name}` is neither a buffer nor the position (from 0) of one among the \
                  arguments; buffers: {}",
@@ -230,7 +266,9 @@ impl Dump {
             ))
         })?;
         let file = PathBuf::from(file);
-        let folder = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let folder = file
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty());
         if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
             return Err(wrong(format!("there is no folder {}", folder.display())));
         }
@@ -252,8 +290,9 @@ impl Dump {
         for (index, dump) in dumps.iter().enumerate() {
             let bytes = session.contents(dump.buffer)?;
             let name = dump.file.file_name().unwrap_or_default().to_string_lossy();
-            let temporary =
-                dump.file.with_file_name(format!(".{name}.{}.{index}", std::process::id()));
+            let temporary = dump
+                .file
+                .with_file_name(format!(".{name}.{}.{index}", std::process::id()));
             written.push((temporary.clone(), &dump.file));
             if let Err(error) = std::fs::write(&temporary, bytes) {
                 undo(&written);

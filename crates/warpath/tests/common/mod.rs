@@ -39,7 +39,10 @@ pub fn launch_files(wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
         }
         for file in std::fs::read_dir(folder).unwrap() {
             let file = file.unwrap().path();
-            if file.extension().is_some_and(|extension| extension == "toml") {
+            if file
+                .extension()
+                .is_some_and(|extension| extension == "toml")
+            {
                 files.push(file);
             }
         }
@@ -53,7 +56,9 @@ pub fn buffers(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap();
     let table: toml::Table = toml::from_str(&text).unwrap();
     let buffers = table.get("buffers").and_then(toml::Value::as_table);
-    buffers.map(|buffers| buffers.keys().cloned().collect()).unwrap_or_default()
+    buffers
+        .map(|buffers| buffers.keys().cloned().collect())
+        .unwrap_or_default()
 }
 
 /// What a run leaves: its report without the host's share, and the bytes of every buffer.
@@ -68,9 +73,15 @@ pub fn run(file: &Path, arguments: &[&str]) -> Outcome {
     let folder = tempfile::tempdir().unwrap();
     let names = buffers(file);
     let mut command = warpath();
-    command.arg("run").arg(file).args(["--format", "json"]).args(arguments);
+    command
+        .arg("run")
+        .arg(file)
+        .args(["--format", "json"])
+        .args(arguments);
     for name in &names {
-        command.arg("--dump").arg(format!("{name}={}", folder.path().join(name).display()));
+        command
+            .arg("--dump")
+            .arg(format!("{name}={}", folder.path().join(name).display()));
     }
     let output = command.output().unwrap();
     assert!(
@@ -103,6 +114,9 @@ pub fn fails(code: i32, arguments: &[&str]) -> String {
     assert!(told.starts_with("error: "), "{arguments:?}: {told}");
     assert_eq!(told.matches("error: ").count(), 1, "one error: {told}");
     assert!(!told.contains("panicked"), "{told}");
-    assert!(output.stdout.is_empty(), "nothing on standard output: {arguments:?}");
+    assert!(
+        output.stdout.is_empty(),
+        "nothing on standard output: {arguments:?}"
+    );
     told
 }
