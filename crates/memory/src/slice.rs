@@ -192,7 +192,6 @@ impl Slice {
 
     /// Simulates every cycle before `until`. `links[channel * stride + sub]` leads to a channel;
     /// all that returns before `until` must stand in it.
-    #[inline(never)]
     pub fn run(&mut self, until: u64, links: &mut [Link], stride: usize) {
         let mut back = self.next_return(links, stride);
         let mut packet = self.next_packet();
@@ -222,7 +221,6 @@ impl Slice {
     }
 
     /// Looks a packet up; what it waits for if it cannot be served now.
-    #[inline(never)]
     fn look_up(&mut self, now: u64, packet: &Packet, links: &mut [Link], stride: usize) -> Blocked {
         let line = packet.sector / u64::from(SECTORS);
         let sector = (packet.sector % u64::from(SECTORS)) as u8;
@@ -412,7 +410,6 @@ impl Slice {
             });
     }
 
-    #[inline(never)]
     fn take_return(&mut self, now: u64, channel: usize, links: &mut [Link], stride: usize) {
         let Some(back) = links[channel * stride + self.sub as usize].up.pop_front() else {
             return;

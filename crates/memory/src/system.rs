@@ -131,7 +131,10 @@ impl MemorySystem {
         &self.settings.map
     }
 
-    /// Bandwidth of all DRAM channels together in bytes per second.
+    /// Bandwidth of all DRAM channels together in bytes per second, as their timing gives it.
+    ///
+    /// # Errors
+    /// A GPU without its memory totals.
     pub fn dram_peak(&self, gpu: &Gpu) -> Result<f64, HardwareError> {
         let memory = MemoryParameters::load(gpu)?;
         let channels = (self.l2.partitions * self.dram.channels_per_partition) as f64;

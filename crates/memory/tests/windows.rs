@@ -138,7 +138,7 @@ fn check_performed(memory: &MemorySystem, traffic: &[Vec<Request>], got: &Replay
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
     #[test]
     fn windows_never_matter(

@@ -120,7 +120,6 @@ impl Channel {
 
     /// Gives every command that begins before core cycle `until`. `links[i]` leads to the i-th
     /// slice; all that reaches the channel before `until` must stand in it.
-    #[inline(never)]
     pub fn run(&mut self, until: u64, links: &mut [Link]) {
         let end = self.clocks.command_at_or_after(until);
         let mut arrival = self.next_arrival(links);
@@ -221,7 +220,6 @@ impl Channel {
         }
     }
 
-    #[inline(never)]
     fn give(&mut self, command: Command, now: u64, links: &mut [Link]) {
         let t = &self.timing;
         match command {
