@@ -1,0 +1,407 @@
+//! Atomic operations and reductions on global, generic and shared memory. Lanes act in rising order.
+
+use sass::{Modifier, Opcode};
+use source::{Effect, FaultKind, Operation as Access, Space};
+
+use crate::lanes::{Lanes, lanes_of};
+use crate::lower::{Address, Lowered, Reader, refuse};
+use crate::memory::access::{
+    Done, Trouble, Unit, addresses_narrow, addresses_wide, check_global, note, shared_value,
+    write_words,
+};
+use crate::memory::deferred;
+use crate::memory::generic;
+use crate::memory::port::Port;
+use crate::rounding::{canonical, f32_to_brain, f32_to_half, brain_to_f32, flush, half_to_f32, DOUBLE_NAN};
+
+/// What an atomic does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub(crate) enum Function {
+    Add,
+    Minimum,
+    Maximum,
+    /// Up to the operand, then zero.
+    Increment,
+    /// Down from the operand.
+    Decrement,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    CompareAndSwap,
+}
+
+/// Type of an atomic's operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub(crate) enum Type {
+    U32,
+    S32,
+    U64,
+    S64,
+    F32,
+    F16x2,
+    BF16x2,
+    F64,
+}
+
+impl Type {
+    /// Bytes.
+    pub(crate) const fn bytes(self) -> u32 {
+        match self {
+            Type::U64 | Type::S64 | Type::F64 => 8,
+            _ => 4,
+        }
+    }
+}
+
+/// Function and type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Arithmetic {
+    pub(crate) function: Function,
+    pub(crate) kind: Type,
+}
+
+/// Lowered atomics.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// ATOM, ATOMG, RED.
+    Global {
+        generic: bool,
+        row: Option<u16>,
+        address: Address,
+        operand: Option<u16>,
+        second: Option<u16>,
+        arithmetic: Arithmetic,
+        /// RED: nothing is returned.
+        reduction: bool,
+    },
+    /// ATOMS.
+    Shared {
+        row: Option<u16>,
+        address: Address,
+        operand: Option<u16>,
+        second: Option<u16>,
+        arithmetic: Arithmetic,
+    },
+    /// ATOMS.CAST.SPIN: stores the second operand if the word still is the first; one if it was.
+    SharedTest { row: Option<u16>, address: Address, operand: Option<u16>, second: Option<u16>, bytes: u8 },
+    /// ATOMS.POPC.INC: adds one for each lane.
+    SharedCount { row: Option<u16>, address: Address },
+}
+
+fn kind_of(r: &Reader<'_>) -> Type {
+    use Modifier::*;
+    r.choose(
+        &[
+            (S32, Type::S32),
+            (N64, Type::U64),
+            (S64, Type::S64),
+            (F32, Type::F32),
+            (F16x2, Type::F16x2),
+            (BF16x2, Type::BF16x2),
+            (F64, Type::F64),
+        ],
+        Type::U32,
+    )
+}
+
+fn function_of(r: &Reader<'_>) -> Lowered<Function> {
+    use Modifier::*;
+    let functions = [
+        (ADD, Some(Function::Add)),
+        (MIN, Some(Function::Minimum)),
+        (MAX, Some(Function::Maximum)),
+        (INC, Some(Function::Increment)),
+        (DEC, Some(Function::Decrement)),
+        (AND, Some(Function::And)),
+        (OR, Some(Function::Or)),
+        (XOR, Some(Function::Xor)),
+        (EXCH, Some(Function::Exchange)),
+        (CAS, Some(Function::CompareAndSwap)),
+    ];
+    match r.choose(&functions, None) {
+        Some(function) => Ok(function),
+        None => refuse("an atomic operation without a function"),
+    }
+}
+
+/// Lowers an atomic.
+pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
+    use Modifier::*;
+    const KNOWN: &[Modifier] = {
+        use Modifier::*;
+        &[
+            E, ADD, MIN, MAX, INC, DEC, AND, OR, XOR, EXCH, CAS, EF, EL, LU, EU, NA, S32, N64, S64,
+            F32, FTZ, RN, F16x2, BF16x2, F64, STRONG, SM, GPU, SYS, PRIVATE, CTA, MMIO,
+        ]
+    };
+    let kind = kind_of(r);
+    let registers = (kind.bytes() / 4) as u16;
+    if opcode == Opcode::ATOMS {
+        if r.has(POPC) {
+            r.only(&[POPC, INC, N32])?;
+            let row = r.destination_or_none(1)?;
+            return Ok(Op::SharedCount { row, address: r.address(false)? });
+        }
+        if r.has(CAST) {
+            r.only(&[CAST, SPIN, N64, S32])?;
+            let row = r.destination_or_none(registers)?;
+            let address = r.address(false)?;
+            let operand = r.register_source(registers)?;
+            let second = r.register_source(registers)?;
+            return Ok(Op::SharedTest { row, address, operand, second, bytes: kind.bytes() as u8 });
+        }
+        r.only(KNOWN)?;
+        let function = function_of(r)?;
+        let row = r.destination_or_none(registers)?;
+        let address = r.address(false)?;
+        let operand = r.register_source(registers)?;
+        let second = if function == Function::CompareAndSwap {
+            r.register_source(registers)?
+        } else {
+            None
+        };
+        return Ok(Op::Shared {
+            row,
+            address,
+            operand,
+            second,
+            arithmetic: Arithmetic { function, kind },
+        });
+    }
+    r.only(KNOWN)?;
+    let function = function_of(r)?;
+    let reduction = opcode == Opcode::RED;
+    let row = if reduction {
+        None
+    } else {
+        if r.predicate_destination()? != 7 {
+            return refuse("an atomic with a predicate result");
+        }
+        r.destination_or_none(registers)?
+    };
+    let address = r.address(r.has(E))?;
+    // A compare-and-swap's operands: what is expected, then the new value.
+    let operand = r.register_source(registers)?;
+    let second =
+        if function == Function::CompareAndSwap { r.register_source(registers)? } else { None };
+    Ok(Op::Global {
+        generic: opcode == Opcode::ATOM,
+        row,
+        address,
+        operand,
+        second,
+        arithmetic: Arithmetic { function, kind },
+        reduction,
+    })
+}
+
+/// The new value of a word: `old` combined with the operands.
+pub(crate) fn combine(arithmetic: Arithmetic, old: u64, operand: u64, second: u64) -> u64 {
+    let kind = arithmetic.kind;
+    let (old32, operand32) = (old as u32, operand as u32);
+    match arithmetic.function {
+        Function::Exchange => operand,
+        Function::CompareAndSwap => {
+            let same = if kind.bytes() == 8 { old == operand } else { old32 == operand32 };
+            if same { second } else { old }
+        }
+        Function::And => old & operand,
+        Function::Or => old | operand,
+        Function::Xor => old ^ operand,
+        Function::Increment => {
+            u64::from(if old32 >= operand32 { 0 } else { old32 + 1 })
+        }
+        Function::Decrement => {
+            u64::from(if old32 == 0 || old32 > operand32 { operand32 } else { old32 - 1 })
+        }
+        Function::Minimum => choose(kind, old, operand, true),
+        Function::Maximum => choose(kind, old, operand, false),
+        Function::Add => match kind {
+            Type::U32 | Type::S32 => u64::from(old32.wrapping_add(operand32)),
+            Type::U64 | Type::S64 => old.wrapping_add(operand),
+            Type::F32 => {
+                let sum = f32::from_bits(flush(old32)) + f32::from_bits(flush(operand32));
+                u64::from(flush(canonical(sum)))
+            }
+            Type::F64 => {
+                let sum = f64::from_bits(old) + f64::from_bits(operand);
+                if sum.is_nan() { DOUBLE_NAN } else { sum.to_bits() }
+            }
+            Type::F16x2 => halves(old32, operand32, |a, b| {
+                f32_to_half(half_to_f32(a) + half_to_f32(b))
+            }),
+            Type::BF16x2 => halves(old32, operand32, |a, b| {
+                f32_to_brain(brain_to_f32(a) + brain_to_f32(b))
+            }),
+        },
+    }
+}
+
+fn halves(a: u32, b: u32, add: impl Fn(u32, u32) -> u32) -> u64 {
+    u64::from(add(a & 0xffff, b & 0xffff) | add(a >> 16, b >> 16) << 16)
+}
+
+fn choose(kind: Type, old: u64, operand: u64, minimum: bool) -> u64 {
+    let less = match kind {
+        Type::S32 => (old as i32) < operand as i32,
+        Type::S64 => (old as i64) < operand as i64,
+        Type::U64 => old < operand,
+        _ => (old as u32) < operand as u32,
+    };
+    if less == minimum { old } else { operand }
+}
+
+fn pair(unit: &Unit<'_>, row: Option<u16>, bytes: u32) -> [Lanes; 2] {
+    let mut words = [Lanes::ZERO; 2];
+    if let Some(row) = row {
+        words[0] = unit.warp.registers[row as usize];
+        if bytes == 8 {
+            words[1] = unit.warp.registers[row as usize + 1];
+        }
+    }
+    words
+}
+
+fn value(words: &[Lanes; 2], lane: usize) -> u64 {
+    u64::from(words[1][lane]) << 32 | u64::from(words[0][lane])
+}
+
+/// Checks alignment and bounds of shared addresses.
+fn check_shared(unit: &Unit<'_>, addresses: &[u64; 32], lanes: u32, bytes: u32) -> Done {
+    for lane in lanes_of(lanes) {
+        let address = addresses[lane];
+        let kind = if address % u64::from(bytes) != 0 {
+            FaultKind::Misaligned { space: "shared", address, bytes }
+        } else if !unit.shared.holds(address, u64::from(bytes)) {
+            let nearest = Some(format!("the block has {} bytes", unit.shared.len()));
+            FaultKind::OutOfBounds { space: "shared", address, bytes, nearest }
+        } else {
+            continue;
+        };
+        return Err(Box::new(Trouble { lane: Some(lane as u8), kind }));
+    }
+    Ok(())
+}
+
+/// Applies an atomic to shared memory.
+fn on_shared(
+    unit: &mut Unit<'_>,
+    addresses: &[u64; 32],
+    lanes: u32,
+    bytes: u32,
+    row: Option<u16>,
+    next: impl Fn(u64, usize) -> (u64, u64),
+) {
+    let mut results = [Lanes::ZERO; 4];
+    for lane in lanes_of(lanes) {
+        let at = addresses[lane] as u32;
+        let old = shared_value(unit.shared, at, bytes);
+        let (new, result) = next(old, lane);
+        unit.shared.write(at, &new.to_le_bytes()[..bytes as usize]);
+        results[0][lane] = result as u32;
+        results[1][lane] = (result >> 32) as u32;
+    }
+    if let Some(row) = row {
+        write_words(unit.warp, row, &results, bytes, lanes);
+    }
+}
+
+/// Executes an atomic in the lanes of `mask`.
+///
+/// # Errors
+/// The fault of the first lane at fault.
+pub(crate) fn execute<P: Port>(
+    op: &Op,
+    unit: &mut Unit<'_>,
+    mask: u32,
+    port: &mut P,
+    effect: &mut Effect,
+) -> Done {
+    match *op {
+        Op::Shared { row, ref address, operand, second, arithmetic } => {
+            let bytes = arithmetic.kind.bytes();
+            addresses_narrow(unit.warp, address, &mut effect.access.addresses);
+            check_shared(unit, &effect.access.addresses, mask, bytes)?;
+            let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
+            on_shared(unit, &effect.access.addresses, mask, bytes, row, |old, lane| {
+                (combine(arithmetic, old, value(&first, lane), value(&second, lane)), old)
+            });
+            let kind = if row.is_some() { Access::Atomic } else { Access::Reduction };
+            note(effect, Space::Shared, kind, mask, bytes);
+            Ok(())
+        }
+        Op::SharedTest { row, ref address, operand, second, bytes } => {
+            let bytes = u32::from(bytes);
+            addresses_narrow(unit.warp, address, &mut effect.access.addresses);
+            check_shared(unit, &effect.access.addresses, mask, bytes)?;
+            let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
+            on_shared(unit, &effect.access.addresses, mask, bytes, row, |old, lane| {
+                if old == value(&first, lane) { (value(&second, lane), 1) } else { (old, 0) }
+            });
+            note(effect, Space::Shared, Access::Atomic, mask, bytes);
+            Ok(())
+        }
+        Op::SharedCount { row, ref address } => {
+            addresses_narrow(unit.warp, address, &mut effect.access.addresses);
+            check_shared(unit, &effect.access.addresses, mask, 4)?;
+            on_shared(unit, &effect.access.addresses, mask, 4, row, |old, _| {
+                (u64::from((old as u32).wrapping_add(1)), old)
+            });
+            let kind = if row.is_some() { Access::Atomic } else { Access::Reduction };
+            note(effect, Space::Shared, kind, mask, 4);
+            Ok(())
+        }
+        Op::Global { generic, row, ref address, operand, second, arithmetic, reduction } => {
+            let bytes = arithmetic.kind.bytes();
+            addresses_wide(unit.warp, address, &mut effect.access.addresses);
+            let mut lanes = mask;
+            let mut on_chip = 0;
+            if generic {
+                let spaces = generic::resolve(&mut effect.access.addresses, mask);
+                if spaces.local != 0 {
+                    return Err(Box::new(Trouble {
+                        lane: Some(spaces.local.trailing_zeros() as u8),
+                        kind: FaultKind::Unsupported(
+                            "an atomic operation on local memory".to_owned(),
+                        ),
+                    }));
+                }
+                (lanes, on_chip) = (spaces.global, spaces.shared);
+            }
+            let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
+            if on_chip != 0 {
+                check_shared(unit, &effect.access.addresses, on_chip, bytes)?;
+                on_shared(unit, &effect.access.addresses, on_chip, bytes, row, |old, lane| {
+                    (combine(arithmetic, old, value(&first, lane), value(&second, lane)), old)
+                });
+            }
+            let kind = if reduction { Access::Reduction } else { Access::Atomic };
+            if lanes == 0 {
+                note(effect, Space::Shared, kind, on_chip, bytes);
+                return Ok(());
+            }
+            check_global(port, &effect.access.addresses, lanes, bytes)?;
+            let operation = &mut *unit.operation;
+            operation.kind = deferred::Kind::Atomic(arithmetic);
+            operation.lanes = lanes;
+            operation.bytes = bytes;
+            operation.addresses = effect.access.addresses;
+            operation.operands = [first[0], first[1], second[0], second[1]];
+            operation.row = row;
+            let token = port.defer(operation);
+            if token.is_none() {
+                let results = port.perform(operation);
+                if let Some(row) = row {
+                    write_words(unit.warp, row, &results, bytes, lanes);
+                }
+            }
+            note(effect, Space::Global, kind, lanes, bytes);
+            effect.access.bypass = true;
+            effect.access.deferred = token;
+            Ok(())
+        }
+    }
+}

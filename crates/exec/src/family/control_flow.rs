@@ -1,0 +1,369 @@
+//! Branches, calls, convergence barriers and what else moves the program counter. How lanes part and
+//! meet is in `split`.
+
+use sass::{Modifier, Opcode, Operand as Printed};
+use source::FaultKind;
+
+use crate::lower::{Lowered, Reader, refuse};
+use crate::micro::{Operand, PredicateSource, Wide};
+use crate::program::CODE_BASE;
+use crate::warp::Warp;
+
+/// Where an indirect jump takes its address from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Register {
+    /// A pair of general registers.
+    Lanes(u16),
+    /// The same for all lanes.
+    Scalar(u64),
+    /// A pair of uniform registers.
+    Uniform(u8),
+}
+
+/// Lowered control flow. Program counters are instruction numbers in the code image.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// BRA, CALL.REL to a fixed place.
+    Branch { target: u32, condition: PredicateSource },
+    /// BRA.DIV, BRA.CONV: jumps if not all (or all) lanes of the mask are here.
+    BranchIf { target: u32, condition: PredicateSource, mask: Operand, invert: bool, converged: bool },
+    /// BRX, CALL, RET, JMX: `base` is added to the register's byte address in the image.
+    Jump { register: Register, base: i64, condition: PredicateSource },
+    /// BSSY.
+    Arm { barrier: u8, condition: PredicateSource },
+    /// BSYNC.
+    Converge { barrier: u8, condition: PredicateSource },
+    /// BREAK.
+    Leave { barrier: u8, condition: PredicateSource },
+    /// BMOV from a barrier.
+    Save { row: u16, barrier: u8, clear: bool },
+    /// BMOV to a barrier.
+    Restore { barrier: u8, mask: Operand },
+    /// WARPSYNC.
+    Synchronize { mask: Operand, condition: PredicateSource },
+    /// YIELD.
+    Yield { condition: PredicateSource },
+    /// EXIT, KILL.
+    Exit { condition: PredicateSource },
+    /// LEPC.
+    Address { row: u16 },
+    /// BPT.TRAP.
+    Trap,
+    /// NANOSLEEP.
+    Sleep { nanoseconds: Operand },
+}
+
+/// A target that lies outside the image or between instructions.
+const NOWHERE: u32 = u32::MAX;
+
+fn fixed(bytes: i64) -> u32 {
+    if bytes >= 0 && bytes % 16 == 0 && bytes / 16 < i64::from(NOWHERE) {
+        (bytes / 16) as u32
+    } else {
+        NOWHERE
+    }
+}
+
+/// Lowers an instruction that moves the program counter.
+pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
+    use Modifier::*;
+    let next = r.next_address();
+    // LEPC and BMOV have no condition of their own.
+    let condition = match opcode {
+        Opcode::LEPC | Opcode::BMOV | Opcode::BPT => PredicateSource::TRUE,
+        _ => r.predicate_source_or(PredicateSource::TRUE)?,
+    };
+    Ok(match opcode {
+        Opcode::BRA => {
+            r.only(&[U, DIV, CONV, INC, DEC])?;
+            if r.has(DIV) || r.has(CONV) {
+                let (mask, invert) = match r.peek() {
+                    Some(Printed::Target(_)) => return refuse("BRA.DIV without a mask"),
+                    _ => r.negatable_source()?,
+                };
+                let target = fixed(next + r.code_offset()?);
+                Op::BranchIf { target, condition, mask, invert, converged: r.has(CONV) }
+            } else {
+                Op::Branch { target: fixed(next + r.code_offset()?), condition }
+            }
+        }
+        Opcode::BRX | Opcode::BRXU => {
+            r.only(&[INC, DEC, U])?;
+            let register = register(r)?;
+            Op::Jump { register, base: next + addend(r)?, condition }
+        }
+        Opcode::JMX => {
+            r.only(&[INC, DEC])?;
+            let register = register(r)?;
+            Op::Jump { register, base: addend(r)? - CODE_BASE as i64, condition }
+        }
+        Opcode::JMP => {
+            r.only(&[INC, DEC, U])?;
+            let address = r.code_offset()?;
+            Op::Jump { register: Register::Scalar(0), base: address - CODE_BASE as i64, condition }
+        }
+        Opcode::CALL | Opcode::RET => {
+            r.only(&[ABS, REL, NOINC, NODEC])?;
+            let relative = r.has(REL);
+            let register = match r.peek() {
+                Some(Printed::Register { .. } | Printed::Constant { .. }) => register(r)?,
+                _ => Register::Scalar(0),
+            };
+            let addend = addend(r)?;
+            match (relative, register) {
+                (true, Register::Scalar(0)) => Op::Branch { target: fixed(next + addend), condition },
+                (true, _) => Op::Jump { register, base: next + addend, condition },
+                (false, _) => Op::Jump { register, base: addend - CODE_BASE as i64, condition },
+            }
+        }
+        Opcode::BSSY => {
+            r.only(&[])?;
+            let barrier = r.convergence_barrier()?;
+            // Where the lanes meet follows from the BSYNC; the target is a hint.
+            r.code_offset()?;
+            Op::Arm { barrier, condition }
+        }
+        Opcode::BSYNC => {
+            r.only(&[])?;
+            Op::Converge { barrier: r.convergence_barrier()?, condition }
+        }
+        Opcode::BREAK => {
+            r.only(&[])?;
+            Op::Leave { barrier: r.convergence_barrier()?, condition }
+        }
+        Opcode::BMOV => {
+            r.only(&[N32, CLEAR])?;
+            match r.peek() {
+                Some(Printed::ConvergenceBarrier(_)) => {
+                    let barrier = r.convergence_barrier()?;
+                    Op::Restore { barrier, mask: r.plain_source()? }
+                }
+                _ => {
+                    let row = r.destination(1)?;
+                    Op::Save { row, barrier: r.convergence_barrier()?, clear: r.has(CLEAR) }
+                }
+            }
+        }
+        Opcode::WARPSYNC => {
+            // `.EXCLUSIVE`: the lanes run on without interruption, as splits do here anyway.
+            r.only(&[EXCLUSIVE])?;
+            Op::Synchronize { mask: r.plain_source()?, condition }
+        }
+        Opcode::YIELD => {
+            r.only(&[])?;
+            Op::Yield { condition }
+        }
+        Opcode::EXIT | Opcode::KILL => {
+            r.only(&[KEEPREFCOUNT, NO_ATEXIT])?;
+            Op::Exit { condition }
+        }
+        Opcode::LEPC => {
+            r.only(&[])?;
+            Op::Address { row: r.destination(2)? }
+        }
+        Opcode::BPT => {
+            r.only(&[TRAP])?;
+            if !r.has(TRAP) {
+                return refuse("BPT other than .TRAP");
+            }
+            while r.peek().is_some() {
+                r.skip();
+            }
+            Op::Trap
+        }
+        Opcode::NANOSLEEP => {
+            r.only(&[WARP, RAND])?;
+            Op::Sleep { nanoseconds: r.plain_source()? }
+        }
+        other => return refuse(format!("{} is not control flow", other.text())),
+    })
+}
+
+fn register(r: &mut Reader<'_>) -> Lowered<Register> {
+    let (wide, adjust) = r.wide_source(false)?;
+    if adjust != sass::Adjust::default() {
+        return refuse("a sign of a jump's register");
+    }
+    Ok(match wide {
+        Wide::Register(row) => Register::Lanes(row),
+        Wide::Scalar(low, high) => Register::Scalar(u64::from(high) << 32 | u64::from(low)),
+        Wide::Uniform(number) => Register::Uniform(number),
+    })
+}
+
+fn addend(r: &mut Reader<'_>) -> Lowered<i64> {
+    if r.peek().is_some() { r.code_offset() } else { Ok(0) }
+}
+
+/// What a control-flow instruction did besides moving lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    /// Nothing.
+    Moved,
+    /// These lanes exited.
+    Exited(u32),
+    /// The warp sleeps.
+    Sleep(u64),
+}
+
+/// Executes control flow: `pc` is the instruction's own, `lanes` those whose guard holds.
+///
+/// # Errors
+/// The lane and what it did.
+pub(crate) fn execute(
+    op: &Op,
+    warp: &mut Warp,
+    pc: u32,
+    lanes: u32,
+    code: u32,
+) -> Result<Outcome, (u8, FaultKind)> {
+    let next = pc + 1;
+    match *op {
+        Op::Branch { target, condition } => {
+            let taken = lanes & warp.predicate(condition);
+            if taken != 0 && target >= code {
+                return Err((taken.trailing_zeros() as u8, FaultKind::IllegalPc));
+            }
+            warp.splits.branch(taken, target, next);
+        }
+        Op::BranchIf { target, condition, mask, invert, converged } => {
+            let mask = warp.fetch_scalar(mask) ^ 0u32.wrapping_sub(invert as u32);
+            let here = mask & warp.splits.live & !warp.splits.active == 0;
+            let taken =
+                if here == converged { lanes & warp.predicate(condition) } else { 0 };
+            if taken != 0 && target >= code {
+                return Err((taken.trailing_zeros() as u8, FaultKind::IllegalPc));
+            }
+            warp.splits.branch(taken, target, next);
+        }
+        Op::Jump { register, base, condition } => {
+            let taken = lanes & warp.predicate(condition);
+            let mut targets = [NOWHERE; 32];
+            let mut same = true;
+            let first = taken.trailing_zeros() as usize;
+            for lane in crate::lanes::lanes_of(taken) {
+                let address = match register {
+                    Register::Lanes(row) => {
+                        let low = warp.registers[row as usize][lane];
+                        let high = warp.registers[row as usize + 1][lane];
+                        u64::from(high) << 32 | u64::from(low)
+                    }
+                    Register::Scalar(value) => value,
+                    Register::Uniform(number) => {
+                        let low = warp.uniforms[number as usize & 63];
+                        let high = warp.uniforms[(number as usize + 1) & 63];
+                        u64::from(high) << 32 | u64::from(low)
+                    }
+                };
+                let target = fixed(address.wrapping_add(base as u64) as i64);
+                if target >= code {
+                    let absolute =
+                        address.wrapping_add(base as u64).wrapping_add(CODE_BASE);
+                    return Err((lane as u8, outside(absolute)));
+                }
+                targets[lane] = target;
+                same &= target == targets[first];
+            }
+            if taken == 0 || same {
+                let target = if taken == 0 { next } else { targets[first] };
+                warp.splits.branch(taken, target, next);
+            } else {
+                warp.splits.scatter(&targets, taken, next);
+            }
+        }
+        Op::Arm { barrier, condition } => {
+            let lanes = lanes & warp.predicate(condition);
+            if lanes == warp.splits.active {
+                warp.splits.arm(barrier);
+            } else if lanes != 0 {
+                warp.splits.barriers[barrier as usize & 15] = lanes;
+            }
+            warp.splits.advance(next);
+        }
+        Op::Converge { barrier, condition } => {
+            let lanes = lanes & warp.predicate(condition);
+            warp.splits.converge(barrier, lanes, next);
+        }
+        Op::Leave { barrier, condition } => {
+            let lanes = lanes & warp.predicate(condition);
+            warp.splits.advance(next);
+            warp.splits.leave(barrier, lanes);
+        }
+        Op::Save { row, barrier, clear } => {
+            let mask = warp.splits.barriers[barrier as usize & 15];
+            warp.write(row, &crate::lanes::Lanes::splat(mask), lanes);
+            if clear && lanes != 0 {
+                warp.splits.barriers[barrier as usize & 15] = 0;
+            }
+            warp.splits.advance(next);
+        }
+        Op::Restore { barrier, mask } => {
+            if lanes != 0 {
+                let lane = lanes.trailing_zeros() as usize;
+                let mask = warp.fetch(mask)[lane];
+                warp.splits.barriers[barrier as usize & 15] = mask & warp.splits.live;
+            }
+            warp.splits.advance(next);
+        }
+        Op::Synchronize { mask, condition } => {
+            let lanes = lanes & warp.predicate(condition);
+            if lanes == 0 {
+                warp.splits.advance(next);
+            } else {
+                let lane = lanes.trailing_zeros() as usize;
+                let mask = warp.fetch(mask)[lane];
+                warp.splits.synchronize(mask, lanes, next);
+            }
+        }
+        Op::Yield { condition } => {
+            if lanes & warp.predicate(condition) == 0 {
+                warp.splits.advance(next);
+            } else {
+                warp.splits.yield_turn(next);
+            }
+        }
+        Op::Exit { condition } => {
+            let lanes = lanes & warp.predicate(condition);
+            warp.splits.exit(lanes, next);
+            return Ok(Outcome::Exited(lanes));
+        }
+        Op::Address { row } => {
+            let address = CODE_BASE + u64::from(pc) * 16;
+            warp.write(row, &crate::lanes::Lanes::splat(address as u32), lanes);
+            warp.write(row + 1, &crate::lanes::Lanes::splat((address >> 32) as u32), lanes);
+            warp.splits.advance(next);
+        }
+        Op::Trap => {
+            if lanes != 0 {
+                return Err((
+                    lanes.trailing_zeros() as u8,
+                    FaultKind::Trap("BPT.TRAP".to_owned()),
+                ));
+            }
+            warp.splits.advance(next);
+        }
+        Op::Sleep { nanoseconds } => {
+            warp.splits.advance(next);
+            if lanes != 0 {
+                let lane = lanes.trailing_zeros() as usize;
+                return Ok(Outcome::Sleep(u64::from(warp.fetch(nanoseconds)[lane])));
+            }
+        }
+    }
+    Ok(Outcome::Moved)
+}
+
+/// A jump out of the image: to an external function, or to nowhere.
+fn outside(address: u64) -> FaultKind {
+    use crate::program::EXTERN_BASE;
+    const EXTERNS: u64 = 1 << 20;
+    if address.wrapping_sub(EXTERN_BASE) < EXTERNS {
+        // The machine names the function when it reports the fault.
+        FaultKind::Unsupported(format!("{EXTERN_CALL}{address:#x}"))
+    } else {
+        FaultKind::IllegalPc
+    }
+}
+
+/// Begins the note of a call of an external function, before its address.
+pub(crate) const EXTERN_CALL: &str = "a call of the external function at ";

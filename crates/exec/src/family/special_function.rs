@@ -1,0 +1,148 @@
+//! The multi-function unit. The machine's own tables are not published; results here are the
+//! mathematical ones in double precision, rounded once. Denormal sources count as zero and denormal
+//! results become zero, as on the machine. Sequences for full-precision division, square root and
+//! the double-precision functions correct the seed, so that a difference in its last bit vanishes.
+
+use sass::Modifier;
+
+use crate::lanes::Lanes;
+use crate::lower::{Lowered, Reader, Signs, refuse};
+use crate::micro::Operand;
+use crate::rounding::{HALF, NAN, Rounding, SINGLE, flush, half_to_f32, narrow};
+use crate::warp::Warp;
+
+/// A function of one number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub(crate) enum Function {
+    /// cos(2πx).
+    Cosine,
+    /// sin(2πx).
+    Sine,
+    Exponential2,
+    Logarithm2,
+    Reciprocal,
+    ReciprocalRoot,
+    Root,
+    Tangent,
+    /// Reciprocal of a double by its upper word.
+    Reciprocal64,
+    /// Reciprocal square root of a double by its upper word.
+    ReciprocalRoot64,
+}
+
+/// A lowered MUFU.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Op {
+    row: u16,
+    a: Operand,
+    signs: Signs,
+    function: Function,
+    half: bool,
+}
+
+/// Lowers MUFU.
+pub(crate) fn lower(r: &mut Reader<'_>) -> Lowered<Op> {
+    use Modifier::*;
+    r.only(&[COS, SIN, EX2, LG2, RCP, RSQ, SQRT, TANH, RCP64H, RSQ64H, F16])?;
+    let functions = [
+        (COS, Some(Function::Cosine)),
+        (SIN, Some(Function::Sine)),
+        (EX2, Some(Function::Exponential2)),
+        (LG2, Some(Function::Logarithm2)),
+        (RCP, Some(Function::Reciprocal)),
+        (RSQ, Some(Function::ReciprocalRoot)),
+        (SQRT, Some(Function::Root)),
+        (TANH, Some(Function::Tangent)),
+        (RCP64H, Some(Function::Reciprocal64)),
+        (RSQ64H, Some(Function::ReciprocalRoot64)),
+    ];
+    let Some(function) = r.choose(&functions, None) else {
+        return refuse("MUFU without a function");
+    };
+    let row = r.destination(1)?;
+    let (a, adjust, _) = r.source()?;
+    Ok(Op { row, a, signs: Signs::default().with(0, adjust), function, half: r.has(F16) })
+}
+
+/// Value in double precision.
+fn evaluate(function: Function, x: f64) -> f64 {
+    match function {
+        Function::Cosine => turn(x).cos(),
+        Function::Sine => {
+            let reduced = turn(x);
+            // Keeps the sign of zero.
+            if reduced == 0.0 { reduced } else { reduced.sin() }
+        }
+        Function::Exponential2 => x.exp2(),
+        Function::Logarithm2 => x.log2(),
+        Function::Reciprocal => 1.0 / x,
+        Function::ReciprocalRoot => 1.0 / x.sqrt(),
+        Function::Root => x.sqrt(),
+        Function::Tangent => x.tanh(),
+        Function::Reciprocal64 | Function::ReciprocalRoot64 => x,
+    }
+}
+
+/// 2πx with whole turns taken off first.
+fn turn(x: f64) -> f64 {
+    (x - x.round_ties_even()) * std::f64::consts::TAU
+}
+
+/// The upper word of a seed for double precision.
+fn seed64(function: Function, high: u32) -> u32 {
+    let exponent = high >> 20 & 0x7ff;
+    if exponent == 0x7ff && high & 0xf_ffff != 0 {
+        return NAN;
+    }
+    // Denormals count as zero.
+    let x = if exponent == 0 {
+        f64::from_bits(u64::from(high & 0x8000_0000) << 32)
+    } else {
+        f64::from_bits(u64::from(high) << 32)
+    };
+    let value = match function {
+        Function::ReciprocalRoot64 => 1.0 / x.sqrt(),
+        _ => 1.0 / x,
+    };
+    if value.is_nan() {
+        return NAN;
+    }
+    let bits = value.to_bits();
+    if bits >> 52 & 0x7ff == 0 {
+        return (bits >> 32) as u32 & 0x8000_0000;
+    }
+    (bits >> 32) as u32
+}
+
+#[inline(never)]
+fn one(op: &Op, bits: u32) -> u32 {
+    match op.function {
+        Function::Reciprocal64 | Function::ReciprocalRoot64 => seed64(op.function, bits),
+        function if op.half => {
+            let x = f64::from(half_to_f32(bits));
+            narrow(evaluate(function, x), HALF, Rounding::Nearest)
+        }
+        function => {
+            let x = f64::from(f32::from_bits(flush(bits)));
+            flush(narrow(evaluate(function, x), SINGLE, Rounding::Nearest))
+        }
+    }
+}
+
+/// Executes MUFU in the lanes of `mask`.
+#[inline(always)]
+pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
+    let a = warp.fetch(op.a);
+    let mut result = Lanes::ZERO;
+    for lane in crate::lanes::lanes_of(mask) {
+        let bits = if op.half {
+            let half = a[lane] & 0xffff;
+            half & !((op.signs.keep(0) ^ u32::MAX) >> 16) ^ op.signs.flip(0) >> 16
+        } else {
+            op.signs.apply(0, a[lane])
+        };
+        result[lane] = one(op, bits);
+    }
+    warp.write(op.row, &result, mask);
+}

@@ -1,0 +1,126 @@
+//! The choice of host instruction set: lane loops are compiled three times and give the same bits
+//! each time. The only place with `unsafe`: calling code compiled for instructions that this machine
+//! was found to have.
+
+use crate::family::vector;
+use crate::micro::Vector;
+use crate::warp::Warp;
+
+/// A host instruction set that lane loops are compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum HostIsa {
+    /// What every machine of this architecture has.
+    Baseline,
+    /// x86-64 with AVX2 and FMA.
+    Avx2,
+    /// x86-64 with AVX-512 F, BW, CD, DQ and VL.
+    Avx512,
+}
+
+impl HostIsa {
+    /// All.
+    pub const ALL: [HostIsa; 3] = [HostIsa::Baseline, HostIsa::Avx2, HostIsa::Avx512];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            HostIsa::Baseline => "baseline",
+            HostIsa::Avx2 => "avx2",
+            HostIsa::Avx512 => "avx512",
+        }
+    }
+
+    /// Whether this machine has it.
+    pub fn is_available(self) -> bool {
+        match self {
+            HostIsa::Baseline => true,
+            #[cfg(target_arch = "x86_64")]
+            HostIsa::Avx2 => {
+                is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("bmi1")
+                    && is_x86_feature_detected!("bmi2")
+                    && is_x86_feature_detected!("lzcnt")
+                    && is_x86_feature_detected!("popcnt")
+            }
+            #[cfg(target_arch = "x86_64")]
+            HostIsa::Avx512 => {
+                HostIsa::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512cd")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            HostIsa::Avx2 | HostIsa::Avx512 => false,
+        }
+    }
+
+    /// The widest that this machine has.
+    pub fn best() -> HostIsa {
+        static BEST: std::sync::OnceLock<HostIsa> = std::sync::OnceLock::new();
+        *BEST.get_or_init(|| {
+            HostIsa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(HostIsa::Baseline)
+        })
+    }
+}
+
+/// Properties of an instruction set that code chooses by.
+pub(crate) trait Host {
+    /// Whether a fused multiply-add is one instruction.
+    const FMA: bool;
+}
+
+/// No particular features.
+pub(crate) struct Baseline;
+
+/// Fused multiply-add in hardware.
+pub(crate) struct Fused;
+
+impl Host for Baseline {
+    const FMA: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+}
+
+impl Host for Fused {
+    const FMA: bool = true;
+}
+
+#[inline(never)]
+fn baseline(op: &Vector, warp: &mut Warp, lanes: u32) {
+    vector::execute::<Baseline>(op, warp, lanes);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+#[inline(never)]
+fn avx2(op: &Vector, warp: &mut Warp, lanes: u32) {
+    vector::execute::<Fused>(op, warp, lanes);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(
+    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt"
+)]
+#[inline(never)]
+fn avx512(op: &Vector, warp: &mut Warp, lanes: u32) {
+    vector::execute::<Fused>(op, warp, lanes);
+}
+
+/// Executes a register-file operation in `lanes` of `warp`.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn execute(host: HostIsa, op: &Vector, warp: &mut Warp, lanes: u32) {
+    match host {
+        HostIsa::Baseline => baseline(op, warp, lanes),
+        // SAFETY: a launch holds `HostIsa::Avx2` only if `is_available` found every feature that
+        // `avx2` is compiled for (`Launch::new`).
+        #[cfg(target_arch = "x86_64")]
+        HostIsa::Avx2 => unsafe { avx2(op, warp, lanes) },
+        // SAFETY: as above for every feature that `avx512` is compiled for.
+        #[cfg(target_arch = "x86_64")]
+        HostIsa::Avx512 => unsafe { avx512(op, warp, lanes) },
+        #[cfg(not(target_arch = "x86_64"))]
+        HostIsa::Avx2 | HostIsa::Avx512 => baseline(op, warp, lanes),
+    }
+}

@@ -1,0 +1,410 @@
+//! One instruction of one warp: the step that functional and timing mode share. A machine holds
+//! warps and CTAs; how device memory is reached is the port's business.
+
+use std::sync::Arc;
+
+use source::{Effect, Fault, FaultKind, Pc};
+
+use crate::cta::Cta;
+use crate::family::barrier::{Mode, Op as BarrierOp};
+use crate::family::control_flow::{EXTERN_CALL, Outcome};
+use crate::family::miscellaneous::Surroundings;
+use crate::family::{atomic, control_flow, miscellaneous};
+use crate::isa_dispatch;
+use crate::lanes::{ALL, Lanes, WARP};
+use crate::launch::{Launch, UnknownOp};
+use crate::memory::access::{self, Trouble, Unit};
+use crate::memory::deferred::Operation;
+use crate::memory::local::LocalMemory;
+use crate::memory::port::Port;
+use crate::micro::{Micro, Op, Operand};
+use crate::split::Wait;
+use crate::warp::Warp;
+
+/// Warps and CTAs that run together.
+#[derive(Debug)]
+pub(crate) struct Machine {
+    pub(crate) launch: Arc<Launch>,
+    pub(crate) warps: Vec<Warp>,
+    pub(crate) locals: Vec<LocalMemory>,
+    pub(crate) ctas: Vec<Cta>,
+    /// Which SM it is.
+    pub(crate) sm: u16,
+    operation: Box<Operation>,
+    /// Skipped instructions by pc (`UnknownOp::Nop`).
+    pub(crate) skipped: Vec<u64>,
+}
+
+impl Machine {
+    /// A machine with empty slots.
+    pub(crate) fn new(launch: Arc<Launch>, sm: u16, warps: usize, ctas: usize) -> Machine {
+        let skipped = match launch.options().unknown_op {
+            UnknownOp::Nop => vec![0; launch.code.len()],
+            UnknownOp::Error => Vec::new(),
+        };
+        Machine {
+            launch,
+            warps: (0..warps).map(|_| Warp::empty()).collect(),
+            locals: vec![LocalMemory::default(); warps],
+            ctas: (0..ctas).map(|_| Cta::empty()).collect(),
+            sm,
+            operation: Box::new(Operation::empty()),
+            skipped,
+        }
+    }
+
+    /// Starts CTA `number` in slot `slot`; its warp w lives in place `places[w]`.
+    pub(crate) fn start_cta(&mut self, number: u64, slot: usize, places: &[u32]) {
+        let launch = Arc::clone(&self.launch);
+        let warps = launch.warps_per_cta().min(places.len() as u32);
+        let cta = &mut self.ctas[slot];
+        cta.start(number, warps, launch.shared_bytes());
+        let index = launch.cta_index(number);
+        let threads = launch.threads_per_cta();
+        let entry = launch.program().entry().0;
+        for w in 0..warps {
+            let place = places[w as usize];
+            cta.places[w as usize] = place;
+            let first = w * WARP as u32;
+            let count = (threads - first).min(WARP as u32);
+            let lanes = if count == 32 { ALL } else { (1 << count) - 1 };
+            let warp = &mut self.warps[place as usize];
+            warp.start(launch.registers as usize, lanes, entry);
+            warp.cta = slot as u32;
+            warp.index = w;
+            warp.cta_number = number;
+            warp.cta_index = index;
+            // Most blocks are one-dimensional: no division for those.
+            let [x, y, _] = launch.block();
+            if x >= threads {
+                warp.threads[0] = Lanes::from_fn(|lane| first + lane as u32);
+                warp.threads[1] = Lanes::ZERO;
+                warp.threads[2] = Lanes::ZERO;
+            } else {
+                warp.threads[0] = Lanes::from_fn(|lane| (first + lane as u32) % x);
+                warp.threads[1] = Lanes::from_fn(|lane| (first + lane as u32) / x % y);
+                warp.threads[2] = Lanes::from_fn(|lane| (first + lane as u32) / x / y);
+            }
+            // The place in the machine, so that caches see other addresses for other warps.
+            let number = u64::from(self.sm) * 64 + u64::from(place);
+            self.locals[place as usize].reset(launch.local_bytes(), number);
+        }
+    }
+
+    /// Executes the next instruction of the warp in `place`, which is at `pc`. `effect.released`
+    /// holds warps of the CTA by their number in it.
+    ///
+    /// # Errors
+    /// The fault that the machine would trap.
+    #[inline(always)]
+    pub(crate) fn step<P: Port>(
+        &mut self,
+        place: usize,
+        pc: Pc,
+        clock: u64,
+        port: &mut P,
+        effect: &mut Effect,
+    ) -> Result<(), Box<Fault>> {
+        let launch: &Launch = &self.launch;
+        let warp = &mut self.warps[place];
+        let Some(micro) = launch.code.get(pc.0 as usize) else {
+            return Err(fault(launch, warp, pc, None, FaultKind::IllegalPc));
+        };
+        let active = warp.splits.active;
+        let lanes = active & warp.predicate(micro.guard);
+        effect.lanes = lanes;
+        effect.active = active;
+        effect.ended = false;
+        effect.blocked = false;
+        effect.released = 0;
+        effect.arrived = false;
+        effect.sleep = 0;
+        effect.accesses = false;
+        if let Op::Vector(op) = &micro.op {
+            if lanes != 0 {
+                isa_dispatch::execute(launch.host(), op, warp, lanes);
+            }
+            warp.splits.advance(pc.0 + 1);
+            effect.next = Pc(pc.0 + 1);
+            return Ok(());
+        }
+        self.step_other(place, pc, clock, *micro, port, effect)
+    }
+
+    /// Everything but register-file operations.
+    fn step_other<P: Port>(
+        &mut self,
+        place: usize,
+        pc: Pc,
+        clock: u64,
+        micro: Micro,
+        port: &mut P,
+        effect: &mut Effect,
+    ) -> Result<(), Box<Fault>> {
+        let Machine { launch, warps, locals, ctas, operation, sm, .. } = self;
+        let launch: &Launch = launch;
+        let warp = &mut warps[place];
+        let lanes = effect.lanes;
+        let next = pc.0 + 1;
+        match &micro.op {
+            Op::Vector(_) | Op::Nop => warp.splits.advance(next),
+            Op::Memory(op) => {
+                if lanes != 0 {
+                    let cta = warp.cta as usize;
+                    let mut unit = Unit {
+                        warp,
+                        shared: &mut ctas[cta].shared,
+                        local: &mut locals[place],
+                        banks: &launch.banks,
+                        operation,
+                    };
+                    if let Err(trouble) = access::execute(op, &mut unit, lanes, port, effect) {
+                        let Trouble { lane, kind } = *trouble;
+                        return Err(fault(launch, warp, pc, lane, kind));
+                    }
+                }
+                warp.splits.advance(next);
+            }
+            Op::Atomic(op) => {
+                if lanes != 0 {
+                    let cta = warp.cta as usize;
+                    let mut unit = Unit {
+                        warp,
+                        shared: &mut ctas[cta].shared,
+                        local: &mut locals[place],
+                        banks: &launch.banks,
+                        operation,
+                    };
+                    if let Err(trouble) = atomic::execute(op, &mut unit, lanes, port, effect) {
+                        let Trouble { lane, kind } = *trouble;
+                        return Err(fault(launch, warp, pc, lane, kind));
+                    }
+                }
+                warp.splits.advance(next);
+            }
+            Op::Miscellaneous(op) => {
+                let around =
+                    Surroundings { launch, clock, sm: u32::from(*sm), slot: place as u32 };
+                if lanes != 0 {
+                    miscellaneous::execute(op, warp, lanes, &around);
+                }
+                warp.splits.advance(next);
+            }
+            Op::Control(op) => {
+                let code = launch.code.len() as u32;
+                match control_flow::execute(op, warp, pc.0, lanes, code) {
+                    Ok(Outcome::Moved) => {}
+                    Ok(Outcome::Sleep(time)) => effect.sleep = time,
+                    Ok(Outcome::Exited(lanes)) => {
+                        if lanes != 0 {
+                            self.exited(place, effect);
+                        }
+                    }
+                    Err((lane, kind)) => {
+                        let kind = name_extern(launch, kind);
+                        return Err(fault(launch, warp, pc, Some(lane), kind));
+                    }
+                }
+            }
+            Op::Barrier(op) => {
+                let op = *op;
+                if let Err(kind) = self.barrier(&op, place, pc, lanes, effect) {
+                    let warp = &self.warps[place];
+                    let lane = Some(lanes.trailing_zeros() as u8 & 31);
+                    return Err(fault(&self.launch, warp, pc, lane, kind));
+                }
+            }
+            Op::Refused(reason) => {
+                let skip = launch.options().unknown_op == UnknownOp::Nop;
+                if lanes != 0 && !skip {
+                    let kind = refused(launch, pc, *reason);
+                    let lane = Some(lanes.trailing_zeros() as u8);
+                    return Err(fault(launch, warp, pc, lane, kind));
+                }
+                warp.splits.advance(next);
+                if lanes != 0 {
+                    if let Some(count) = self.skipped.get_mut(pc.0 as usize) {
+                        *count += 1;
+                    }
+                }
+            }
+        }
+        let splits = &self.warps[place].splits;
+        effect.next = Pc(splits.pc);
+        if splits.active == 0 {
+            effect.ended = splits.live == 0;
+            effect.blocked = !effect.ended;
+        }
+        Ok(())
+    }
+
+    /// Lanes of a warp have exited: barriers that waited for them may be complete.
+    fn exited(&mut self, place: usize, effect: &mut Effect) {
+        let warp = &mut self.warps[place];
+        let (slot, index, live) = (warp.cta as usize, warp.index, warp.splits.live);
+        if live == 0 {
+            warp.live = false;
+        }
+        let cta = &mut self.ctas[slot];
+        cta.exited(index, live);
+        if cta.ended.count_ones() == cta.warps {
+            cta.live = false;
+            return;
+        }
+        for number in 0..crate::cta::BARRIERS as u8 {
+            self.release(slot, number, effect);
+        }
+    }
+
+    /// Lets the warps of a barrier go if all have arrived.
+    fn release(&mut self, slot: usize, number: u8, effect: &mut Effect) {
+        let Machine { warps, ctas, .. } = self;
+        let cta = &mut ctas[slot];
+        let Some(reduced) = cta.complete(number) else {
+            return;
+        };
+        for w in 0..cta.warps {
+            let warp = &mut warps[cta.places[w as usize] as usize];
+            if !warp.live || warp.splits.at_cta_barrier(number) == 0 {
+                continue;
+            }
+            warp.barrier_result = reduced;
+            warp.splits.release_cta(number);
+            effect.released |= 1 << w;
+        }
+    }
+
+    fn barrier(
+        &mut self,
+        op: &BarrierOp,
+        place: usize,
+        pc: Pc,
+        lanes: u32,
+        effect: &mut Effect,
+    ) -> Result<(), FaultKind> {
+        let next = pc.0 + 1;
+        let warp = &mut self.warps[place];
+        let (number, packed, count, mode) = match *op {
+            BarrierOp::Result { row, out } => {
+                let result = warp.barrier_result;
+                warp.write(row, &Lanes::splat(result), lanes);
+                warp.write_predicate(out, 0u32.wrapping_sub((result != 0) as u32), lanes);
+                warp.splits.advance(next);
+                return Ok(());
+            }
+            BarrierOp::Barrier { number, packed, count, mode } => (number, packed, count, mode),
+        };
+        if lanes == 0 {
+            warp.splits.advance(next);
+            return Ok(());
+        }
+        let first = lanes.trailing_zeros() as usize;
+        let read = |operand: Operand| warp.fetch(operand)[first];
+        let word = read(number);
+        let number = if matches!(number, Operand::Scalar(_)) { word } else { word & 15 };
+        let threads = match count {
+            None => 0,
+            Some(operand) if packed => read(operand) >> 16 & 0xfff,
+            Some(operand) => read(operand),
+        };
+        if number > 15 {
+            return Err(FaultKind::Barrier(format!("barrier {number}; there are 0 to 15")));
+        }
+        if threads % WARP as u32 != 0 {
+            return Err(FaultKind::Barrier(format!(
+                "barrier {number} for {threads} threads, not a multiple of 32"
+            )));
+        }
+        let slot = warp.cta as usize;
+        let warps = self.ctas[slot].warps;
+        let mut expected = threads / WARP as u32;
+        if expected > warps {
+            return Err(FaultKind::Barrier(format!(
+                "barrier {number} for {threads} threads; the block has {warps} warps"
+            )));
+        }
+        if expected == warps {
+            // The same as no count: warps that have ended do not hold it up.
+            expected = 0;
+        }
+        let number = number as u8;
+        let (reduction, set) = match mode {
+            Mode::Reduce(reduction, source) => (Some(reduction), warp.predicate(source)),
+            _ => (None, 0),
+        };
+        let (index, live) = (warp.index, warp.splits.live);
+        if mode == Mode::Arrive {
+            warp.splits.advance(next);
+        } else {
+            warp.splits.split_off(lanes, next);
+            warp.splits.advance(next);
+            warp.splits.wait(Wait::Cta(number));
+        }
+        effect.arrived = true;
+        self.ctas[slot].arrive(number, index, lanes, live, expected, reduction, set);
+        self.release(slot, number, effect);
+        Ok(())
+    }
+
+    /// What the warp in `place` waits for, if none of its lanes can run.
+    pub(crate) fn waiting(&self, place: usize) -> Option<String> {
+        let warp = &self.warps[place];
+        let mut text = warp.splits.describe()?;
+        let cta = &self.ctas[warp.cta as usize];
+        for number in 0..crate::cta::BARRIERS as u8 {
+            if warp.splits.at_cta_barrier(number) != 0 {
+                text.push_str("; ");
+                text.push_str(&cta.describe_barrier(number));
+            }
+        }
+        Some(text)
+    }
+}
+
+/// The reason of a refused instruction as a fault.
+#[cold]
+fn refused(launch: &Launch, pc: Pc, reason: u32) -> FaultKind {
+    let text = launch
+        .refusals
+        .get(reason as usize)
+        .cloned()
+        .unwrap_or_else(|| "code of another kernel".to_owned());
+    let word = match launch.program().decoded().get(pc.0 as usize) {
+        Some(sass::Decoded::Instruction(instruction)) => instruction.word,
+        Some(sass::Decoded::Unknown(word)) => *word,
+        None => sass::Word::default(),
+    };
+    FaultKind::UnknownInstruction { word: [word.low(), word.high()], text }
+}
+
+/// Replaces the address of an external function by its name.
+#[cold]
+fn name_extern(launch: &Launch, kind: FaultKind) -> FaultKind {
+    let FaultKind::Unsupported(text) = &kind else {
+        return kind;
+    };
+    let Some(address) = text
+        .strip_prefix(EXTERN_CALL)
+        .and_then(|address| u64::from_str_radix(address.trim_start_matches("0x"), 16).ok())
+    else {
+        return kind;
+    };
+    match launch.program().module().loaded().extern_at(address) {
+        Some(function) if function.name == "__assertfail" => {
+            FaultKind::Trap("a device assertion failed".to_owned())
+        }
+        Some(function) => FaultKind::Unsupported(format!("a call of `{}`", function.name)),
+        None => FaultKind::IllegalPc,
+    }
+}
+
+/// A fault of a warp.
+#[cold]
+fn fault(launch: &Launch, warp: &Warp, pc: Pc, lane: Option<u8>, kind: FaultKind) -> Box<Fault> {
+    let thread = match lane {
+        Some(lane) => launch.thread_index(warp.index * WARP as u32 + u32::from(lane)),
+        None => launch.thread_index(warp.index * WARP as u32),
+    };
+    Box::new(Fault { pc, lane, thread, cta: warp.cta_index, kind })
+}
+

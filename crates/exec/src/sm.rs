@@ -1,0 +1,199 @@
+//! One SM's share of execution in timing mode: implements the contract of `source`. Values follow
+//! the visibility rules of DESIGN.md V1, V2 and V4.
+
+use std::sync::Arc;
+
+use source::{
+    CtaSlot, Cycle, Effect, Fault, Pc, Performed, SmId, Source, Token, WarpMask, WarpSlot,
+};
+
+use crate::lanes::lanes_of;
+use crate::launch::Launch;
+use crate::machine::Machine;
+use crate::memory::access::{put, write_words};
+use crate::memory::deferred::{Kind, extend};
+use crate::memory::global::GlobalMemory;
+use crate::memory::overlay::{self, Window, WindowPort};
+
+/// Warp places of an SM.
+const WARPS: usize = 64;
+/// CTA places of an SM.
+const CTAS: usize = 32;
+
+/// Registers, lanes, control flow and values of one SM.
+#[derive(Debug)]
+pub struct SmState {
+    machine: Machine,
+    window: Window,
+    /// Space for the order of published stores.
+    order: Vec<(Cycle, u32, u8, u32)>,
+}
+
+impl SmState {
+    /// An SM without warps.
+    pub fn new(launch: Arc<Launch>, sm: SmId) -> SmState {
+        SmState {
+            machine: Machine::new(launch, sm.0, WARPS, CTAS),
+            window: Window::default(),
+            order: Vec::new(),
+        }
+    }
+
+    /// The launch that runs here.
+    pub fn launch(&self) -> &Arc<Launch> {
+        &self.machine.launch
+    }
+
+    /// Instructions that were skipped because nothing executes them, with how often
+    /// (`UnknownOp::Nop`).
+    pub fn skipped(&self) -> impl Iterator<Item = (Pc, u64)> {
+        let counts = self.machine.skipped.iter().enumerate();
+        counts.filter(|&(_, &n)| n > 0).map(|(pc, &n)| (Pc(pc as u32), n))
+    }
+
+    /// Whether the SM has stored since the last boundary.
+    pub fn has_stores(&self) -> bool {
+        !self.window.log.is_empty()
+    }
+
+    /// Whether deferred operations are under way.
+    pub fn has_deferred(&self) -> bool {
+        self.window.deferral.any()
+    }
+
+    /// A general register of a lane, for inspection.
+    pub fn register(&self, warp: WarpSlot, register: u8, lane: usize) -> Option<u32> {
+        let warp = self.machine.warps.get(warp.0 as usize)?;
+        (u16::from(register) < self.machine.launch.registers)
+            .then(|| warp.registers.get(register as usize).and_then(|r| r.0.get(lane)).copied())
+            .flatten()
+    }
+}
+
+impl Source for SmState {
+    type Shared = GlobalMemory;
+
+    fn start_cta(&mut self, _shared: &GlobalMemory, cta: u64, slot: CtaSlot, warps: &[WarpSlot]) {
+        let mut places = [0; crate::cta::MAX_WARPS];
+        let count = warps.len().min(places.len());
+        for (place, warp) in places.iter_mut().zip(warps) {
+            *place = u32::from(warp.0);
+        }
+        self.machine.start_cta(cta, slot.0 as usize, &places[..count]);
+    }
+
+    #[inline(always)]
+    fn pc(&self, warp: WarpSlot) -> Pc {
+        Pc(self.machine.warps[warp.0 as usize].splits.pc)
+    }
+
+    #[inline(always)]
+    fn issue(
+        &mut self,
+        shared: &GlobalMemory,
+        warp: WarpSlot,
+        pc: Pc,
+        clock: Cycle,
+        effect: &mut Effect,
+    ) -> Result<(), Fault> {
+        let place = warp.0 as usize;
+        let generation = self.machine.warps[place].generation;
+        let mut port = WindowPort {
+            shared,
+            window: &mut self.window,
+            cycle: clock,
+            warp: warp.0,
+            generation,
+        };
+        match self.machine.step(place, pc, clock.0, &mut port, effect) {
+            Ok(()) => {
+                if effect.released != 0 {
+                    effect.released = self.slots(place, effect.released);
+                }
+                Ok(())
+            }
+            Err(fault) => Err(*fault),
+        }
+    }
+
+    fn complete(&mut self, token: Token) {
+        self.window.deferral.complete(token);
+    }
+
+    fn perform(&mut self, shared: &mut GlobalMemory, performed: Performed) {
+        let Some(pending) = self.window.deferral.get_mut(performed.token) else {
+            return;
+        };
+        let lanes = pending.operation.lanes_in(performed.sector) & pending.outstanding;
+        pending.outstanding &= !lanes;
+        if lanes == 0 {
+            return;
+        }
+        let mut results = pending.operation.perform(shared, lanes);
+        let warp = &mut self.machine.warps[pending.warp as usize];
+        if !warp.live || warp.generation != pending.generation {
+            return;
+        }
+        let operation = &pending.operation;
+        match operation.kind {
+            Kind::Store => {}
+            Kind::CopyToShared => {
+                let shared = &mut self.machine.ctas[warp.cta as usize].shared;
+                put(shared, &operation.shared, lanes, operation.bytes, &results);
+            }
+            Kind::Load { .. } | Kind::Atomic(_) => {
+                if let Some(row) = operation.row {
+                    if let Kind::Load { signed } = operation.kind {
+                        extend(&mut results[0], operation.bytes, signed);
+                    }
+                    write_words(warp, row, &results, operation.bytes, lanes);
+                }
+            }
+        }
+    }
+
+    fn publish(sources: &mut [SmState], shared: &mut GlobalMemory) {
+        let mut order = match sources.first_mut() {
+            Some(first) => std::mem::take(&mut first.order),
+            None => return,
+        };
+        if sources.iter().any(|source| !source.window.log.is_empty()) {
+            overlay::publish(sources.iter().map(|source| &source.window.log), shared, &mut order);
+            for source in sources.iter_mut().filter(|source| !source.window.log.is_empty()) {
+                source.window.log.clear();
+                source.window.overlay.clear();
+            }
+        }
+        sources[0].order = order;
+    }
+
+    fn waiting(&self, warp: WarpSlot) -> Option<String> {
+        self.machine.waiting(warp.0 as usize)
+    }
+
+    fn sm(&self) -> SmId {
+        SmId(self.machine.sm)
+    }
+
+    fn live_warps(&self, slot: CtaSlot) -> WarpMask {
+        let cta = &self.machine.ctas[slot.0 as usize];
+        if !cta.live {
+            return 0;
+        }
+        let mut mask = 0;
+        for w in 0..cta.warps {
+            if cta.ended >> w & 1 == 0 {
+                mask |= 1 << cta.places[w as usize];
+            }
+        }
+        mask
+    }
+}
+
+impl SmState {
+    /// Warp slots of warps of the CTA that the warp in `place` belongs to.
+    fn slots(&self, place: usize, warps: u64) -> WarpMask {
+        let cta = &self.machine.ctas[self.machine.warps[place].cta as usize];
+        lanes_of(warps as u32).fold(0, |mask, w| mask | 1 << cta.places[w])
+    }
+}
