@@ -9,9 +9,9 @@
 //! otherwise. In the distance table a `class` row puts latency classes into a group along one axis
 //! (who writes general registers, who reads them, …), a `distance` row gives one number for pairs of
 //! groups. Every class must stand on every axis and every pair of groups must have its distance, so
-//! that a class that is left out fails when the table is loaded, not when it is first met. Two groups
-//! are reserved: `none` for classes that never touch the axis and `counted` for writers of variable
-//! latency, whose readers wait for a dependence counter.
+//! that a class that is left out fails when the table is loaded, not when it is first met. Some group
+//! names are reserved: `none` for classes that never touch the axis, and `counted…` for writers of
+//! variable latency, whose readers wait for a dependence counter.
 
 use std::collections::HashMap;
 
@@ -201,7 +201,7 @@ names! {
         Float32 = "float32",
         /// Half precision.
         Half = "half",
-        /// Double precision.
+        /// Double precision, one unit for the whole SM.
         Float64 = "float64",
         /// The uniform datapath.
         Uniform = "uniform",
@@ -217,6 +217,8 @@ names! {
         Tensor = "tensor",
         /// The memory unit.
         Memory = "memory",
+        /// Double precision in every sub-core (GA100).
+        SubCoreFloat64 = "sub_core_float64",
     }
 }
 
@@ -235,6 +237,7 @@ pub struct UnitTiming {
     /// the GPU's rate instead, and 0 here.
     pub interval: u16,
     /// Variable latency: readers wait for a dependence counter, the distance table does not apply.
+    /// (The compiler treats FP64 and DMMA so on every architecture, GA100 included.)
     pub variable: bool,
     /// Cycles in which the operands are read from the register file; 0: not by the fixed-latency
     /// read stage.
@@ -553,7 +556,7 @@ impl<'a> Reader<'a> {
                     }
                     let writes = !matches!(
                         self.groups[from as usize][producer],
-                        Some("none" | "counted")
+                        Some(group) if group == "none" || group.starts_with("counted")
                     );
                     let needs =
                         to.is_none_or(|axis| self.groups[axis as usize][consumer] != Some("none"));

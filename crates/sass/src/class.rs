@@ -177,10 +177,10 @@ classes! {
     // Variable latency outside the memory unit.
     /// MUFU.
     SpecialFunction
-    /// F2F, F2I, I2F, I2I, FRND without 64-bit floats.
+    /// F2F, F2I, I2F, I2I, FRND without 64-bit types.
     Conversion
-    /// F2F, F2I, I2F, FRND from or to 64-bit floats.
-    ConversionF64
+    /// F2F, F2I, I2F, FRND from or to 64-bit types.
+    Conversion64
     /// POPC, FLO, BREV.
     BitScan
     /// FCHK.
@@ -224,6 +224,7 @@ impl Class {
 pub fn class(instruction: &Instruction) -> Class {
     use Opcode::*;
     let has = |modifier| instruction.has(modifier);
+    let wide = || has(Modifier::F64) || has(Modifier::S64) || has(Modifier::U64);
     let on_tensor_path = |otherwise| {
         if has(Modifier::MMA) {
             Class::Hfma2Mma
@@ -278,7 +279,7 @@ pub fn class(instruction: &Instruction) -> Class {
         NANOSLEEP => Class::Sleep,
         CGAERRBAR | ERRBAR => Class::ErrorBarrier,
         MUFU => Class::SpecialFunction,
-        F2F | F2I | FRND | I2F if has(Modifier::F64) => Class::ConversionF64,
+        F2F | F2I | FRND | I2F if wide() => Class::Conversion64,
         F2F | F2I | FRND | I2F | I2I => Class::Conversion,
         BREV | FLO | POPC => Class::BitScan,
         FCHK => Class::DivisionCheck,

@@ -49,7 +49,7 @@ fn memory(instruction: &Instruction) -> Option<MemoryShape> {
         ATOMS | ARRIVES | SYNCS => MemoryKind::SharedAtomic,
         LDC => MemoryKind::ConstantLoad,
         LDGSTS => MemoryKind::CopyToShared,
-        CCTL | MATCH | MEMBAR | QSPC | S2R | SHFL => MemoryKind::Pass,
+        CCTL | MATCH | MEMBAR | MOVM | QSPC | S2R | SHFL => MemoryKind::Pass,
         _ => return None,
     };
     Some(MemoryShape {
