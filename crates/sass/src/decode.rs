@@ -425,7 +425,12 @@ fn memory(word: Word, address: Address) -> Operand {
             _ => UniformRegister::ZERO,
         },
         uniform_select: Select::None,
-        descriptor: uniform.filter(|_| described),
+        descriptor: match address.descriptor_after {
+            Some(at) if described => {
+                Some(UniformRegister((word.bits(at.into(), 6) as u8 + 1).min(63)))
+            }
+            _ => uniform.filter(|_| described),
+        },
         offset: sign_extend(word.bits(first.into(), width.into()), width.into()) as i32,
     }
 }

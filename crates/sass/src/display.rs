@@ -127,6 +127,7 @@ impl Text<'_> {
                     uniform_index: *uniform_index,
                     offset: *offset,
                     spaced: row.is_some_and(|row| spaced(row, self.instruction.word)),
+                    indexed: row.map_or((false, false), indexed),
                     select: *select,
                 };
                 adjusted(f, *adjust, &constant)
@@ -149,6 +150,8 @@ impl Text<'_> {
                 );
                 let has_uniform = !described
                     && address.map_or(*uniform != UniformRegister::ZERO, |a| a.uniform.is_some());
+                let explicit = address.is_some_and(|address| address.explicit);
+                let has_uniform = has_uniform && !(explicit && *uniform == UniformRegister::ZERO);
                 let signed = address.is_some_and(|address| address.signed);
                 let width = address.map_or(24, |address| address.offset.1);
                 if let (
@@ -165,7 +168,11 @@ impl Text<'_> {
                 let mut empty = true;
                 let scaled = matches!(base_select, Select::X4 | Select::X8 | Select::X16);
                 let pair = matches!(base_select, Select::Wide | Select::U32);
-                if *base != Register::ZERO || scaled && has_uniform || pair && !has_uniform {
+                if *base != Register::ZERO
+                    || explicit
+                    || scaled && has_uniform
+                    || pair && !has_uniform
+                {
                     write!(f, "{base}{}", base_select.text())?;
                     empty = false;
                 }
@@ -246,12 +253,29 @@ fn spaced(row: &Row, word: Word) -> bool {
     })
 }
 
+/// Whether this row's constant has an index register and a uniform one.
+fn indexed(row: &Row) -> (bool, bool) {
+    row.fields
+        .iter()
+        .find_map(|field| match field {
+            Field::Constant {
+                index,
+                uniform_index,
+                ..
+            } => Some((index.is_some(), uniform_index.is_some())),
+            _ => None,
+        })
+        .unwrap_or_default()
+}
+
 struct ConstantText {
     bank: ConstantBank,
     index: Register,
     uniform_index: UniformRegister,
     offset: i32,
     spaced: bool,
+    /// Whether the place has an index register and a uniform one.
+    indexed: (bool, bool),
     select: Select,
 }
 
@@ -262,12 +286,13 @@ impl Display for ConstantText {
             ConstantBank::Bindless(register) => write!(f, "cx[{register}]")?,
         }
         f.write_str(if self.spaced { " [" } else { "[" })?;
+        let (index, uniform_index) = self.indexed;
         let mut empty = true;
-        if self.index != Register::ZERO {
+        if self.index != Register::ZERO || index && self.offset == 0 {
             write!(f, "{}", self.index)?;
             empty = false;
         }
-        if self.uniform_index != UniformRegister::ZERO {
+        if self.uniform_index != UniformRegister::ZERO || uniform_index {
             write!(f, "{}{}", if empty { "" } else { "+" }, self.uniform_index)?;
             empty = false;
         }

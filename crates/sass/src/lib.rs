@@ -6,6 +6,7 @@
 
 mod architecture;
 mod class;
+pub mod compare;
 mod control;
 mod decode;
 mod display;

@@ -204,6 +204,8 @@ selects! {
     H1H1 = ".H1_H1",
     /// Both halves swapped.
     H1H0 = ".H1_H0",
+    /// Low and high half, the high one negated.
+    H0NegatedH1 = ".H0_NH1",
     H0 = ".H0",
     H1 = ".H1",
     F32 = ".F32",

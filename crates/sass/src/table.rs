@@ -174,10 +174,14 @@ pub struct Address {
     pub wide: Option<u8>,
     /// Bit that makes the uniform register a memory descriptor, which is not printed.
     pub descriptor: Option<u8>,
+    /// First bit of the uniform register whose successor is the descriptor, in place of `uniform`.
+    pub descriptor_after: Option<u8>,
     /// First of two bits that scale the base register (`.X4`, `.X8`, `.X16`).
     pub scale: Option<u8>,
     /// Whether a lone offset is printed with its sign.
     pub signed: bool,
+    /// Whether the base is printed even if RZ and the uniform register not if URZ.
+    pub explicit: bool,
 }
 
 /// An operand.

@@ -137,6 +137,20 @@ pub(super) const ROWS: &[Row] = &[
     )
     .high(High::One),
     plain(
+        ATOM,
+        0xf8a,
+        &[When::Is(87, 4, 10)],
+        &[
+            EXTENDED,
+            fixed("POPC.INC"),
+            EVICT,
+            suffix(&[(73, 4)], "32"),
+            STORE_ORDER,
+        ],
+        &[pred(81), D, uniform_address()],
+    )
+    .high(High::One),
+    plain(
         ATOMS,
         0x38d,
         &[],

@@ -46,8 +46,8 @@ pub(super) const ROWS: &[Row] = &[
         &[
             FTZ,
             suffix(
-                &[(75, 2), (84, 2)],
-                "? ? ? ? ? ? F32.F16 ? ? F16.F32 ? ? ? ? ? ?",
+                &[(84, 3), (75, 3)],
+                "? ? ? ? ? ? ? ? ? ? F16.F32 ? ? ? ? ? ? F32.F16 ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? BF16.F32",
             ),
             ROUND,
         ],
@@ -61,8 +61,8 @@ pub(super) const ROWS: &[Row] = &[
         &[
             FTZ,
             suffix(
-                &[(75, 2), (84, 2)],
-                "? ? ? ? ? ? F32.F16 ? ? F16.F32 ? ? ? ? ? ?",
+                &[(84, 3), (75, 3)],
+                "? ? ? ? ? ? ? ? ? ? F16.F32 ? ? ? ? ? ? F32.F16 ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? BF16.F32",
             ),
             ROUND,
         ],
@@ -235,7 +235,8 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(78, 2)], "- ? ? RZ"),
         ],
         &[D, word(B, PLAIN)],
-    ),
+    )
+    .since(Architecture::Sm86),
     alu(
         F2IP,
         0x043,
@@ -249,7 +250,8 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(75, 1)], "- RELU"),
         ],
         &[D, float(A, PLAIN), float(B, PLAIN), MERGED],
-    ),
+    )
+    .since(Architecture::Sm86),
     // F2FP packs two halves; since sm_89 it names both types and knows eight-bit floats.
     alu(
         F2FP,

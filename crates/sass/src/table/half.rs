@@ -24,6 +24,14 @@ const SINGLE: Field = Field::Source {
     select: Selects::Half,
 };
 
+/// A second source of which the high half is negated.
+const HALF_NEGATED: Field = Field::Source {
+    slot: B,
+    literal: ImmediateKind::Float16Pair,
+    adjust: HALF,
+    select: Selects::Always(Select::H0NegatedH1),
+};
+
 /// A brain-float source.
 const fn brain(slot: Slot) -> Field {
     let literal = ImmediateKind::BFloat16Pair;
@@ -87,6 +95,15 @@ pub(super) const ROWS: &[Row] = &[
         &[WIDE, FLUSH, fixed("RELU"), SAT],
         &[D, half(A), half(B), half(C), pred_source_or_nothing(87)],
     ),
+    alu(
+        HFMA2,
+        0x031,
+        ANY,
+        &[When::Is(86, 1, 1), When::Is(79, 1, 0)],
+        &[WIDE, FLUSH, SAT],
+        &[D, half(A), HALF_NEGATED, half(C)],
+    )
+    .since(Architecture::Sm86),
     alu(
         HFMA2,
         0x031,

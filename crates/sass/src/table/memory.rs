@@ -10,8 +10,10 @@ pub(super) const PLAIN_ADDRESS: Address = Address {
     uniform: None,
     wide: None,
     descriptor: None,
+    descriptor_after: None,
     scale: None,
     signed: false,
+    explicit: false,
 };
 
 /// An address with a uniform register at bit `uniform`, or its descriptor.
@@ -102,6 +104,9 @@ const COPY_TO_UNIFORM: Field = Field::Memory(Address {
 const COPY_FROM: Field = Field::Memory(Address {
     offset: (32, 12),
     wide: Some(70),
+    descriptor: Some(76),
+    descriptor_after: Some(64),
+    explicit: true,
     ..PLAIN_ADDRESS
 });
 const COPY_FROM_UNIFORM: Field = Field::Memory(Address {
@@ -109,6 +114,7 @@ const COPY_FROM_UNIFORM: Field = Field::Memory(Address {
     uniform: Some(64),
     wide: Some(70),
     descriptor: Some(76),
+    explicit: true,
     ..PLAIN_ADDRESS
 });
 
