@@ -70,6 +70,8 @@ pub(crate) enum Op {
     Global {
         generic: bool,
         row: Option<u16>,
+        /// Lanes on device memory: where asked for, the others are left to the program.
+        out: u8,
         address: Address,
         operand: Option<u16>,
         second: Option<u16>,
@@ -174,13 +176,10 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     r.only(KNOWN)?;
     let function = function_of(r)?;
     let reduction = opcode == Opcode::RED;
-    let row = if reduction {
-        None
+    let (out, row) = if reduction {
+        (7, None)
     } else {
-        if r.predicate_destination()? != 7 {
-            return refuse("an atomic with a predicate result");
-        }
-        r.destination_or_none(registers)?
+        (r.predicate_destination()?, r.destination_or_none(registers)?)
     };
     let address = r.address(r.has(E))?;
     // A compare-and-swap's operands: what is expected, then the new value.
@@ -190,6 +189,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     Ok(Op::Global {
         generic: opcode == Opcode::ATOM,
         row,
+        out,
         address,
         operand,
         second,
@@ -354,14 +354,14 @@ pub(crate) fn execute<P: Port>(
             note(effect, Space::Shared, kind, mask, 4);
             Ok(())
         }
-        Op::Global { generic, row, ref address, operand, second, arithmetic, reduction } => {
+        Op::Global { generic, row, out, ref address, operand, second, arithmetic, reduction } => {
             let bytes = arithmetic.kind.bytes();
             addresses_wide(unit.warp, address, &mut effect.access.addresses);
             let mut lanes = mask;
             let mut on_chip = 0;
             if generic {
                 let spaces = generic::resolve(&mut effect.access.addresses, mask);
-                if spaces.local != 0 {
+                if spaces.local != 0 && out == 7 {
                     return Err(Box::new(Trouble {
                         lane: Some(spaces.local.trailing_zeros() as u8),
                         kind: FaultKind::Unsupported(
@@ -370,6 +370,13 @@ pub(crate) fn execute<P: Port>(
                     }));
                 }
                 (lanes, on_chip) = (spaces.global, spaces.shared);
+            }
+            if out != 7 {
+                on_chip = 0;
+                unit.warp.write_predicate(out, lanes, mask);
+                if lanes == 0 {
+                    return Ok(());
+                }
             }
             let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
             if on_chip != 0 {

@@ -195,7 +195,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             Op::FromInteger { row, a, from, shift, to, rounding }
         }
         Opcode::F2FP => {
-            r.only(&[SATFINITE, RELU, BF16, F16, PACK_AB, RZ])?;
+            r.only(&[SATFINITE, RELU, BF16, F16, F32, PACK_AB, RZ])?;
             if !r.has(PACK_AB) {
                 return refuse("F2FP without .PACK_AB");
             }

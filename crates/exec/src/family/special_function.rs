@@ -3,7 +3,7 @@
 //! results become zero, as on the machine. Sequences for full-precision division, square root and
 //! the double-precision functions correct the seed, so that a difference in its last bit vanishes.
 
-use sass::Modifier;
+use sass::{Modifier, Select};
 
 use crate::lanes::Lanes;
 use crate::lower::{Lowered, Reader, Signs, refuse};
@@ -38,7 +38,8 @@ pub(crate) struct Op {
     a: Operand,
     signs: Signs,
     function: Function,
-    half: bool,
+    /// Half precision, from the low or the high half.
+    half: Option<u8>,
 }
 
 /// Lowers MUFU.
@@ -61,8 +62,14 @@ pub(crate) fn lower(r: &mut Reader<'_>) -> Lowered<Op> {
         return refuse("MUFU without a function");
     };
     let row = r.destination(1)?;
-    let (a, adjust, _) = r.source()?;
-    Ok(Op { row, a, signs: Signs::default().with(0, adjust), function, half: r.has(F16) })
+    let (a, adjust, select) = r.source()?;
+    let half = match (r.has(F16), select) {
+        (false, Select::None) => None,
+        (true, Select::None | Select::H0 | Select::H0H0) => Some(0),
+        (true, Select::H1 | Select::H1H1) => Some(16),
+        _ => return refuse("a suffix of MUFU's source"),
+    };
+    Ok(Op { row, a, signs: Signs::default().with(0, adjust), function, half })
 }
 
 /// Value in double precision.
@@ -119,7 +126,7 @@ fn seed64(function: Function, high: u32) -> u32 {
 fn one(op: &Op, bits: u32) -> u32 {
     match op.function {
         Function::Reciprocal64 | Function::ReciprocalRoot64 => seed64(op.function, bits),
-        function if op.half => {
+        function if op.half.is_some() => {
             let x = f64::from(half_to_f32(bits));
             narrow(evaluate(function, x), HALF, Rounding::Nearest)
         }
@@ -136,11 +143,12 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
     let a = warp.fetch(op.a);
     let mut result = Lanes::ZERO;
     for lane in crate::lanes::lanes_of(mask) {
-        let bits = if op.half {
-            let half = a[lane] & 0xffff;
-            half & !((op.signs.keep(0) ^ u32::MAX) >> 16) ^ op.signs.flip(0) >> 16
-        } else {
-            op.signs.apply(0, a[lane])
+        let bits = match op.half {
+            Some(shift) => {
+                let half = a[lane] >> shift & 0xffff;
+                half & !(!op.signs.keep(0) >> 16) ^ op.signs.flip(0) >> 16
+            }
+            None => op.signs.apply(0, a[lane]),
         };
         result[lane] = one(op, bits);
     }

@@ -2,6 +2,7 @@
 
 use sass::{Modifier, Opcode};
 
+use crate::lanes::mask_of;
 use crate::lower::{Lowered, Reader, refuse};
 use crate::micro::{Operand, PredicateSource, Wide};
 use crate::warp::Warp;
@@ -62,8 +63,9 @@ pub(crate) enum Op {
         lower: Option<PredicateSource>,
     },
     Logic { out: [u8; 2], sources: [PredicateSource; 3], tables: [u8; 2] },
-    /// The value of the lowest active lane.
-    FromLane { row: u8, a: Operand },
+    /// The value of the lowest active lane; the predicate says that another lane's differs (the
+    /// compiler asks so before it trusts a lane mask to be the same in all lanes).
+    FromLane { row: u8, out: u8, a: Operand },
 }
 
 /// Lowers a uniform instruction.
@@ -201,18 +203,16 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         }
         Opcode::R2UR => {
             r.only(&[])?;
-            if r.predicate_destination_or_none()? != 7 {
-                return refuse("the predicate result of R2UR");
-            }
-            Op::FromLane { row: r.uniform_destination(1)?, a: r.plain_source()? }
+            let out = r.predicate_destination_or_none()?;
+            Op::FromLane { row: r.uniform_destination(1)?, out, a: r.plain_source()? }
         }
         other => return refuse(format!("{} is not a uniform instruction", other.text())),
     })
 }
 
-/// Executes a uniform operation.
+/// Executes a uniform operation; `mask` are the lanes that take part.
 #[inline(always)]
-pub(crate) fn execute(op: &Op, warp: &mut Warp) {
+pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
     let active = warp.splits.active;
     let holds = |warp: &Warp, source: PredicateSource| warp.uniform_condition(source, active);
     match *op {
@@ -338,10 +338,15 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp) {
                 warp.write_uniform_predicate(out, integer::logic3(a, b, c, table) & 1 == 1);
             }
         }
-        Op::FromLane { row, a } => {
+        Op::FromLane { row, out, a } => {
             let lane = active.trailing_zeros() as usize & 31;
-            let value = warp.fetch(a)[lane];
+            let a = warp.fetch(a);
+            let value = a[lane];
             warp.write_uniform(row, value);
+            if out != 7 {
+                let differs = mask_of(|other| a[other] != value) & mask;
+                warp.write_predicate(out, 0u32.wrapping_sub((differs != 0) as u32), mask);
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn execute<H: Host>(op: &Vector, warp: &mut Warp, mask: u32) {
         Vector::Half(op) => half::execute(op, warp, mask),
         Vector::Double(op) => double::execute(op, warp, mask),
         Vector::Conversion(op) => conversion::execute(op, warp, mask),
-        Vector::Uniform(op) => uniform::execute(op, warp),
+        Vector::Uniform(op) => uniform::execute(op, warp, mask),
         Vector::SpecialFunction(op) => special_function::execute(op, warp, mask),
         Vector::ShuffleVote(op) => shuffle_vote::execute(op, warp, mask),
         Vector::Tensor(op) => tensor::execute(op, warp),
