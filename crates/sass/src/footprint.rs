@@ -236,20 +236,8 @@ fn layout(instruction: &Instruction) -> Layout {
             ..nothing
         },
         TEX | TLD | TLD4 | TMML | TXD | TXQ => texture(instruction),
-        SULD => Layout {
-            address: coordinates(instruction),
-            ..load
-        },
-        SUST | SURED => Layout {
-            address: coordinates(instruction),
-            ..store
-        },
-        SUATOM => Layout {
-            address: coordinates(instruction),
-            head: Head::Register,
-            result: width,
-            ..store
-        },
+        SULD => surface(instruction, load),
+        SUATOM | SURED | SUST => surface(instruction, store),
         BAR | WARPSYNC | NANOSLEEP => Layout {
             role: Role::Address,
             ..nothing
@@ -344,36 +332,70 @@ fn matrix(instruction: &Instruction) -> Layout {
     result(sum, [first, registers(depth * columns, factor), sum, 1])
 }
 
-/// Coordinates of a surface access.
-fn coordinates(instruction: &Instruction) -> u8 {
-    let has = |text| {
-        instruction
-            .modifiers
-            .iter()
-            .any(|modifier| modifier.text() == text)
-    };
-    if has("3D") || has("ARRAY_2D") {
-        4
-    } else if has("2D") || has("ARRAY_1D") {
+/// Whether the mnemonic carries a suffix that is written so.
+fn carries(instruction: &Instruction, text: &str) -> bool {
+    instruction
+        .modifiers
+        .iter()
+        .any(|modifier| modifier.text() == text)
+}
+
+/// Surface accesses: coordinates in the address, then data, then a handle if it is in a register.
+fn surface(instruction: &Instruction, access: Layout) -> Layout {
+    let has = |text| carries(instruction, text);
+    let address = if has("3D") || has("2D_ARRAY") {
+        3
+    } else if has("2D") || has("1D_ARRAY") {
         2
     } else {
         1
+    };
+    // A formatted access moves one register per channel.
+    let data = if !has("P") {
+        data_registers(instruction)
+    } else if has("RG") {
+        2
+    } else if has("R") {
+        1
+    } else {
+        4
+    };
+    let swap = if instruction.has(Modifier::CAS) {
+        data
+    } else {
+        1
+    };
+    match instruction.opcode {
+        Opcode::SULD => Layout {
+            result: data,
+            sources: [1; 4],
+            address,
+            ..access
+        },
+        Opcode::SUATOM => Layout {
+            head: Head::Register,
+            result: data,
+            sources: [data, swap, 1, 1],
+            address,
+            ..access
+        },
+        _ => Layout {
+            sources: [data, 1, 1, 1],
+            address,
+            ..access
+        },
     }
 }
 
 /// Texture results are two vectors of up to two registers, the upper one printed first; so are the
-/// arguments, which `.SCR` splits evenly.
+/// arguments. `.SCR` takes them all in a row and splits the row in the middle.
 fn texture(instruction: &Instruction) -> Layout {
-    let arguments = texture_arguments(instruction);
-    let split = instruction
-        .modifiers
-        .iter()
-        .any(|modifier| modifier.text() == "SCR");
-    let (first, second) = if split {
-        let first = arguments.iter().sum::<u8>().div_ceil(2);
-        (first, arguments.iter().sum::<u8>() - first)
+    let [coordinates, further] = texture_arguments(instruction);
+    let (first, second) = if carries(instruction, "SCR") {
+        let all = coordinates + further;
+        (all.div_ceil(2), all / 2)
     } else {
-        (arguments[0], arguments[1])
+        (coordinates, further)
     };
     Layout {
         head: Head::Texture,
@@ -384,7 +406,9 @@ fn texture(instruction: &Instruction) -> Layout {
     }
 }
 
-/// Number of coordinates (array index included) and of further arguments of a texture instruction.
+/// Number of coordinates (array index included) and of further arguments of a texture instruction:
+/// handle, sample, level, offset, reference value, in this order. TXD has the handle before the
+/// coordinates and two derivatives per axis behind.
 fn texture_arguments(instruction: &Instruction) -> [u8; 2] {
     let dimension = instruction
         .operands
@@ -393,30 +417,37 @@ fn texture_arguments(instruction: &Instruction) -> [u8; 2] {
             Operand::Keyword(name) => Some(*name),
             _ => None,
         });
-    let (array, plain) = match dimension.map(|name| (name.strip_prefix("ARRAY_"), name)) {
-        Some((Some(plain), _)) => (1, plain),
-        Some((None, plain)) => (0, plain),
-        None => (0, ""),
+    let name = dimension.unwrap_or("");
+    let (array, plain) = match name.strip_prefix("ARRAY_") {
+        Some(plain) => (1, plain),
+        None => (0, name),
     };
     let axes = match plain {
         "1D" => 1,
         "3D" | "CUBE" => 3,
         _ => 2,
     };
-    let has = |text| {
-        instruction
-            .modifiers
-            .iter()
-            .any(|modifier| modifier.text() == text)
+    let count = |names: &[&str]| {
+        let named = |modifier: &&Modifier| names.contains(&modifier.text());
+        instruction.modifiers.iter().filter(named).count() as u8
     };
-    let further = match instruction.opcode {
-        Opcode::TXD => 2 * axes,
-        _ => ["LL", "LB", "AOFFI", "DC", "MS"]
-            .iter()
-            .filter(|&&text| has(text))
-            .count() as u8,
+    // The first of TLD4's colours is the component that it gathers.
+    let bound = match instruction.opcode {
+        Opcode::TLD4 => count(&["R", "G", "B", "A"]).saturating_sub(1),
+        _ => count(&["B"]),
     };
-    [axes + array, further]
+    let clamp = if array == 0 { count(&["LC"]) } else { 0 };
+    match instruction.opcode {
+        Opcode::TXD => [
+            bound + axes + array + count(&["AOFFI"]).min(1 - array),
+            2 * axes,
+        ],
+        Opcode::TXQ => [bound + 1, 1],
+        _ => [
+            axes + array + clamp,
+            bound + count(&["MS", "LL", "LB", "AOFFI", "DC"]) + 2 * count(&["PTP"]),
+        ],
+    }
 }
 
 /// The walk over one instruction's operands.
@@ -599,9 +630,16 @@ impl<'a> Walk<'a> {
 
     /// Components that a texture instruction returns: its mask, printed unless all four.
     fn texture_components(&self) -> u8 {
-        match self.instruction.operands.last() {
+        let components = match self.instruction.operands.last() {
             Some(Operand::Immediate { bits, .. }) => (bits & 15).count_ones() as u8,
             _ => 4,
+        };
+        // Halves come in pairs.
+        let packed = self.instruction.has(Modifier::F16);
+        if packed {
+            components.div_ceil(2)
+        } else {
+            components
         }
     }
 
