@@ -98,8 +98,8 @@ fn reuse(word: Word, at: u8) -> bool {
         24 => 122,
         32 => 123,
         64 => 124,
-        // The metadata of a sparse matrix product.
-        40 => 50,
+        // The metadata of a sparse matrix product has its own bit.
+        40 => return word.bit(50),
         _ => return false,
     };
     word.bit(109) && word.bit(slot)

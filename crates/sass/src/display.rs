@@ -170,6 +170,7 @@ impl Text<'_> {
                 let pair = matches!(base_select, Select::Wide | Select::U32);
                 if *base != Register::ZERO
                     || explicit
+                    || described
                     || scaled && has_uniform
                     || pair && !has_uniform
                 {

@@ -41,6 +41,12 @@ const fn uniform_address() -> Field {
 const OPERATE: [Suffix; 5] = [EXTENDED, OPERATION, EVICT, TYPE, STORE_ORDER];
 const EXCHANGE: [Suffix; 5] = [EXTENDED, SWAP, EVICT, SWAP_TYPE, STORE_ORDER];
 const SWAP_GLOBAL: [Suffix; 5] = [EXTENDED, fixed("CAS"), EVICT, SWAP_TYPE, STORE_ORDER];
+/// An address whose uniform register is always printed.
+const LONE: Field = Field::Memory(Address {
+    uniform: Some(64),
+    wide: Some(70),
+    ..PLAIN_ADDRESS
+});
 const SIMPLE: Field = Field::Memory(PLAIN_ADDRESS);
 
 pub(super) const ROWS: &[Row] = &[
@@ -133,7 +139,7 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(73, 4)], "? ? 64"),
             STORE_ORDER,
         ],
-        &[pred(81), D, uniform_address()],
+        &[pred(81), D, LONE],
     )
     .high(High::One),
     plain(
@@ -147,7 +153,7 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(73, 4)], "32"),
             STORE_ORDER,
         ],
-        &[pred(81), D, uniform_address()],
+        &[pred(81), D, LONE],
     )
     .high(High::One),
     plain(

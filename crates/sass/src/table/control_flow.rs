@@ -180,9 +180,17 @@ pub(super) const ROWS: &[Row] = &[
     alu(
         WARPSYNC,
         0x148,
-        RRR | RIR | RCR,
+        RRR,
         &[],
         &[suffix(&[(86, 1)], "- EXCLUSIVE")],
+        &[CONDITION, word(B, PLAIN)],
+    ),
+    alu(
+        WARPSYNC,
+        0x148,
+        RIR | RCR,
+        &[],
+        &[],
         &[CONDITION, word(B, PLAIN)],
     ),
     alu(
@@ -274,6 +282,47 @@ pub(super) const ROWS: &[Row] = &[
         &[STATE, Field::Convergence { at: 16 }],
     )
     .high(High::Any),
+    plain(
+        CALL,
+        0x943,
+        &[],
+        &[fixed("ABS"), suffix(&[(86, 1)], "- NOINC")],
+        &[CONDITION, ureg(24), ADDEND],
+    )
+    .high(High::One),
+    plain(
+        CALL,
+        0x944,
+        &[],
+        &[fixed("REL"), suffix(&[(86, 1)], "- NOINC")],
+        &[CONDITION, ureg(24), TARGET],
+    )
+    .high(High::One),
+    plain(
+        RET,
+        0x950,
+        &[When::Is(85, 1, 0)],
+        &[fixed("REL"), suffix(&[(86, 1)], "- NODEC")],
+        &[CONDITION, ureg(24), TARGET],
+    )
+    .high(High::One),
+    plain(
+        RET,
+        0x950,
+        &[When::Is(85, 1, 1)],
+        &[fixed("ABS"), suffix(&[(86, 1)], "- NODEC")],
+        &[
+            CONDITION,
+            ureg(24),
+            Field::Immediate {
+                bits: OFFSET,
+                kind: ImmediateKind::Signed,
+                default: None,
+                scale: 4,
+            },
+        ],
+    )
+    .high(High::One),
 ];
 
 /// Parts of a warp's state that BMOV reaches beside the barriers.

@@ -46,13 +46,43 @@ pub(super) const ROWS: &[Row] = &[
         &[
             FTZ,
             suffix(
+                &[(84, 2), (75, 3)], "? ? ? ? ? ? F16.F32 ? ? F32.F16 ? ? ? ? ? ? ? ? BF16.F32",
+            ),
+            ROUND,
+        ],
+        &[D, HALF_SOURCE],
+    )
+    .until(Architecture::Sm80),
+    alu(
+        F2F,
+        0x104,
+        ANY_B,
+        &[When::Is(84, 2, 1)],
+        &[
+            FTZ,
+            suffix(
                 &[(84, 3), (75, 3)],
                 "? ? ? ? ? ? ? ? ? ? F16.F32 ? ? ? ? ? ? F32.F16 ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? ? BF16.F32",
             ),
             ROUND,
         ],
         &[D, HALF_SOURCE],
-    ),
+    )
+    .since(Architecture::Sm86),    alu(
+        F2F,
+        0x104,
+        ANY_B,
+        &[],
+        &[
+            FTZ,
+            suffix(
+                &[(84, 2), (75, 3)], "? ? ? ? ? ? F16.F32 ? ? F32.F16 ? ? ? ? ? ? ? ? BF16.F32",
+            ),
+            ROUND,
+        ],
+        &[D, float(B, SIGNS)],
+    )
+    .until(Architecture::Sm80),
     alu(
         F2F,
         0x104,
@@ -67,8 +97,8 @@ pub(super) const ROWS: &[Row] = &[
             ROUND,
         ],
         &[D, float(B, SIGNS)],
-    ),
-    alu(
+    )
+    .since(Architecture::Sm86),    alu(
         F2F,
         0x110,
         ANY_B,

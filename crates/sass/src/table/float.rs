@@ -62,13 +62,23 @@ pub(super) const ROWS: &[Row] = &[
         0x009,
         ANY_B,
         &[],
+        &[FTZ, suffix(&[(81, 1)], "- NAN")],
+        &[D, float(A, SIGNS), float(B, SIGNS), pred_source(87)],
+    )
+    .until(Architecture::Sm80),
+    alu(
+        FMNMX,
+        0x009,
+        ANY_B,
+        &[],
         &[
             FTZ,
             suffix(&[(81, 1)], "- NAN"),
             suffix(&[(82, 1)], "- XORSIGN"),
         ],
         &[D, float(A, SIGNS), float(B, SIGNS), pred_source(87)],
-    ),
+    )
+    .since(Architecture::Sm86),
     alu(
         FSEL,
         0x008,

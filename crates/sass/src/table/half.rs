@@ -16,6 +16,16 @@ const BRAIN: &[When] = &[When::Is(85, 1, 1)];
 /// Rows that rectify under a predicate.
 const RECTIFIED: &[When] = &[When::Is(79, 1, 1)];
 const BRAIN_RELU: &[When] = &[When::Is(85, 1, 1), When::Is(79, 1, 1)];
+/// The first source of a widening addition has no absolute value.
+const WIDENED: Field = Field::Source {
+    slot: A,
+    literal: ImmediateKind::Float16Pair,
+    adjust: Adjusts {
+        absolute: false,
+        ..HALF
+    },
+    select: Selects::Half,
+};
 /// A widening addition reads only the low half of a literal.
 const SINGLE: Field = Field::Source {
     slot: Last,
@@ -62,7 +72,26 @@ pub(super) const ROWS: &[Row] = &[
         &[When::Is(78, 1, 1)],
         &[WIDE, FTZ, SAT],
         &[D, half(A), SINGLE],
-    ),
+    )
+    .until(Architecture::Sm80),
+    alu(
+        HADD2,
+        0x030,
+        RRI,
+        &[When::Is(78, 1, 1)],
+        &[WIDE, FTZ, SAT],
+        &[D, WIDENED, SINGLE],
+    )
+    .since(Architecture::Sm86),
+    alu(
+        HADD2,
+        0x030,
+        RRR | ANY_C,
+        &[When::Is(78, 1, 1)],
+        &[WIDE, FTZ, SAT],
+        &[D, WIDENED, half(Last)],
+    )
+    .since(Architecture::Sm86),
     alu(
         HADD2,
         0x030,
@@ -165,6 +194,39 @@ pub(super) const ROWS: &[Row] = &[
         HMNMX2,
         0x040,
         ANY_B,
+        BRAIN,
+        &[WIDE, BF16, FTZ, suffix(&[(81, 1)], "- NAN")],
+        &[D, brain(A), brain(B), pred_source(87)],
+    )
+    .until(Architecture::Sm80),
+    alu(
+        HMNMX2,
+        0x040,
+        ANY_B,
+        BRAIN,
+        &[
+            WIDE,
+            BF16,
+            FTZ,
+            suffix(&[(81, 1)], "- NAN"),
+            suffix(&[(82, 1)], "- XORSIGN"),
+        ],
+        &[D, brain(A), brain(B), pred_source(87)],
+    )
+    .since(Architecture::Sm86),
+    alu(
+        HMNMX2,
+        0x040,
+        ANY_B,
+        &[],
+        &[WIDE, BF16, FTZ, suffix(&[(81, 1)], "- NAN")],
+        &[D, half(A), half(B), pred_source(87)],
+    )
+    .until(Architecture::Sm80),
+    alu(
+        HMNMX2,
+        0x040,
+        ANY_B,
         &[],
         &[
             WIDE,
@@ -174,5 +236,6 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(82, 1)], "- XORSIGN"),
         ],
         &[D, half(A), half(B), pred_source(87)],
-    ),
+    )
+    .since(Architecture::Sm86),
 ];

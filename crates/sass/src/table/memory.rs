@@ -84,8 +84,8 @@ const COPY: [Suffix; 7] = [
     EVICT,
     suffix(&[(71, 2)], "- LTC64B LTC128B LTC256B"),
     suffix(&[(73, 3)], "? ? ? ? - 64 128"),
-    COPY_ORDER,
     suffix(&[(82, 1)], "- ZFILL"),
+    COPY_ORDER,
 ];
 /// Shared destination and global source of LDGSTS; one of them may take a uniform register.
 const COPY_TO: Field = Field::Memory(Address {

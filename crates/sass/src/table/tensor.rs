@@ -60,8 +60,34 @@ pub(super) const ROWS: &[Row] = &[
             ACCUMULATOR,
             FACTOR,
         ],
+        &[D, FACTOR_A, FACTOR_B, ADDEND],
+    )
+    .until(Architecture::Sm80),
+    plain(
+        HMMA,
+        0x23c,
+        &[When::Is(73, 1, 0)],
+        &[
+            suffix(&[(75, 1), (78, 1)], "1688 16816 1684"),
+            ACCUMULATOR,
+            FACTOR,
+        ],
         &[D, FACTOR_A, FACTOR_B, ADDEND, GATE],
-    ),
+    )
+    .since(Architecture::Sm86),
+    plain(
+        HMMA,
+        0x23c,
+        &[When::Is(73, 1, 1)],
+        &[
+            fixed("SP"),
+            suffix(&[(75, 1), (78, 1)], "1688 16816 ? 16832"),
+            ACCUMULATOR,
+            FACTOR,
+        ],
+        &[D, FACTOR_A, FACTOR_B, ADDEND, METADATA, SELECTOR],
+    )
+    .until(Architecture::Sm80),
     plain(
         HMMA,
         0x23c,
@@ -73,7 +99,21 @@ pub(super) const ROWS: &[Row] = &[
             FACTOR,
         ],
         &[D, FACTOR_A, FACTOR_B, ADDEND, GATE, METADATA, SELECTOR],
-    ),
+    )
+    .since(Architecture::Sm86),
+    plain(
+        IMMA,
+        0x237,
+        &[When::Is(72, 1, 0)],
+        &[
+            suffix(&[(75, 1), (85, 2)], "8816 ? 8832 ? 16816 16832 16864"),
+            INTEGER_A,
+            INTEGER_B,
+            SAT,
+        ],
+        &[D, ROW_A, COLUMN_B, ADDEND],
+    )
+    .until(Architecture::Sm80),
     plain(
         IMMA,
         0x237,
@@ -85,7 +125,22 @@ pub(super) const ROWS: &[Row] = &[
             SAT,
         ],
         &[D, ROW_A, COLUMN_B, ADDEND, GATE],
-    ),
+    )
+    .since(Architecture::Sm86),
+    plain(
+        IMMA,
+        0x237,
+        &[When::Is(72, 1, 1)],
+        &[
+            fixed("SP"),
+            suffix(&[(75, 1), (85, 2)], "? ? 8832 8864 ? 16832 16864 168128"),
+            INTEGER_A,
+            INTEGER_B,
+            SAT,
+        ],
+        &[D, ROW_A, COLUMN_B, ADDEND, METADATA, SELECTOR],
+    )
+    .until(Architecture::Sm80),
     plain(
         IMMA,
         0x237,
@@ -98,7 +153,20 @@ pub(super) const ROWS: &[Row] = &[
             SAT,
         ],
         &[D, ROW_A, COLUMN_B, ADDEND, GATE, METADATA, SELECTOR],
-    ),
+    )
+    .since(Architecture::Sm86),
+    plain(
+        BMMA,
+        0x23d,
+        &[],
+        &[
+            suffix(&[(75, 2)], "88128 168128 168256"),
+            suffix(&[(77, 2)], "XOR ? AND"),
+            suffix(&[(80, 1)], "? POPC"),
+        ],
+        &[D, ROW_A, COLUMN_B, ADDEND],
+    )
+    .until(Architecture::Sm80),
     plain(
         BMMA,
         0x23d,
@@ -109,7 +177,21 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(80, 1)], "? POPC"),
         ],
         &[D, ROW_A, COLUMN_B, ADDEND, GATE],
-    ),
+    )
+    .since(Architecture::Sm86),
+    plain(
+        DMMA,
+        0x23f,
+        &[When::Is(76, 1, 0)],
+        &[fixed("884"), super::float::ROUND],
+        &[
+            D,
+            signed_register(24, SIGNS),
+            signed_register(32, SIGNS),
+            signed_register(64, SIGNS),
+        ],
+    )
+    .until(Architecture::Sm80),
     plain(
         DMMA,
         0x23f,
@@ -122,7 +204,8 @@ pub(super) const ROWS: &[Row] = &[
             signed_register(64, SIGNS),
             GATE,
         ],
-    ),
+    )
+    .since(Architecture::Sm86),
     plain(
         QMMA,
         0x27a,

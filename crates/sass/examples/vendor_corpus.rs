@@ -1,0 +1,192 @@
+//! Remakes the committed corpus of `tests/corpus` with the vendor's tools; see
+//! `scripts/compare-disassembly-corpus.sh`.
+//!
+//! Usage: `vendor_corpus <folder of cuobjdump and nvdisasm> <folder of kernels> <folder of the corpus>`
+//!
+//! Per architecture: one word of every text shape in the cubins, and around one word of every
+//! operation the single-bit flips that give a further shape, each labelled with the text of the
+//! vendor's disassembler.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sass::compare::{mnemonic, normalise, parse_listing};
+use sass::{Architecture, Decoded, Word, decode};
+
+type Failure = Box<dyn std::error::Error>;
+
+/// Bits that are neither opcode, guard nor control field.
+const FIELDS: std::ops::Range<u32> = 16..105;
+/// A NOP, in place of words that the disassembler refuses.
+const NOP: Word = Word::from_halves(0x7918, 0x000f_c000_0000_0000);
+
+/// The text with every number replaced, so that one word of each shape is kept.
+fn shape(text: &str) -> String {
+    let mut shape = String::new();
+    let mut after_name = false;
+    for character in text.chars() {
+        if character.is_ascii_digit() && after_name {
+            continue;
+        }
+        after_name = matches!(character, 'R' | 'P' | 'B' | 'x');
+        shape.push(
+            if character.is_ascii_hexdigit() && !character.is_ascii_uppercase() {
+                '0'
+            } else {
+                character
+            },
+        );
+    }
+    let mut squeezed = String::new();
+    for character in shape.chars() {
+        if !(character == '0' && squeezed.ends_with('0')) {
+            squeezed.push(character);
+        }
+    }
+    squeezed
+}
+
+/// The cubins of `architecture` below `folder`, in order of name.
+fn cubins(folder: &Path, architecture: Architecture) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(cubins(&path, architecture)?);
+        } else if path
+            .to_string_lossy()
+            .ends_with(&format!(".{architecture}.cubin"))
+        {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The words to label.
+fn words(tools: &Path, kernels: &Path, architecture: Architecture) -> Result<Vec<Word>, Failure> {
+    let mut shapes: BTreeMap<String, Word> = BTreeMap::new();
+    let mut operations: BTreeMap<(u64, String), Word> = BTreeMap::new();
+    for cubin in cubins(kernels, architecture)? {
+        let output = Command::new(tools.join("cuobjdump"))
+            .arg("-sass")
+            .arg(&cubin)
+            .output()?;
+        for function in parse_listing(&String::from_utf8_lossy(&output.stdout)) {
+            for line in function.lines {
+                shapes.entry(shape(&line.text)).or_insert(line.word);
+                let operation = (line.word.bits(0, 12), mnemonic(&line.text).to_owned());
+                operations.entry(operation).or_insert(line.word);
+            }
+        }
+    }
+    let mut chosen: BTreeSet<Word> = shapes.values().copied().collect();
+    for word in operations.into_values() {
+        for bit in FIELDS {
+            let flip = Word(word.0 ^ 1 << bit);
+            if let Decoded::Instruction(instruction) = decode(flip, architecture) {
+                let text = normalise(&instruction.display(0).to_string());
+                if let std::collections::btree_map::Entry::Vacant(entry) =
+                    shapes.entry(shape(&text))
+                {
+                    entry.insert(flip);
+                    chosen.insert(flip);
+                }
+            }
+        }
+    }
+    Ok(chosen.into_iter().collect())
+}
+
+/// The vendor's text of each word at address 16 times its index; illegal words have none.
+fn texts(
+    tools: &Path,
+    words: &[Word],
+    architecture: Architecture,
+) -> Result<Vec<Option<String>>, Failure> {
+    let code = std::env::temp_dir().join(format!("vendor-corpus-{}", std::process::id()));
+    let mut legal: Vec<Option<Word>> = words.iter().copied().map(Some).collect();
+    let listing = loop {
+        let bytes: Vec<u8> = legal
+            .iter()
+            .flat_map(|word| word.unwrap_or(NOP).0.to_le_bytes())
+            .collect();
+        std::fs::write(&code, bytes)?;
+        let output = Command::new(tools.join("nvdisasm"))
+            .args(["-ndf", "-b", &format!("SM{}", architecture.number())])
+            .arg(&code)
+            .output()?;
+        // The disassembler refuses the file and tells the addresses of illegal words.
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let mut refused = 0;
+        for part in errors.split("address 0x").skip(1) {
+            let digits: String = part.chars().take_while(char::is_ascii_hexdigit).collect();
+            let index = usize::from_str_radix(&digits, 16)? / 16;
+            if let Some(word) = legal.get_mut(index) {
+                refused += usize::from(word.take().is_some());
+            }
+        }
+        if refused == 0 {
+            if !output.status.success() {
+                return Err(errors.into());
+            }
+            break String::from_utf8_lossy(&output.stdout).into_owned();
+        }
+    };
+    std::fs::remove_file(&code)?;
+    let mut texts = vec![None; words.len()];
+    for line in listing.lines() {
+        let Some((address, rest)) = line
+            .trim_start()
+            .strip_prefix("/*")
+            .and_then(|line| line.split_once("*/"))
+        else {
+            continue;
+        };
+        let Ok(address) = u64::from_str_radix(address, 16) else {
+            continue;
+        };
+        let index = (address / 16) as usize;
+        // Values without a meaning are named so.
+        if legal.get(index).is_some_and(Option::is_some)
+            && !rest.contains("???")
+            && !rest.contains("INVALID")
+        {
+            texts[index] = Some(normalise(rest));
+        }
+    }
+    Ok(texts)
+}
+
+fn main() -> Result<(), Failure> {
+    let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [tools, kernels, corpus] = arguments.as_slice() else {
+        return Err("usage: vendor_corpus <tools> <kernels> <corpus>".into());
+    };
+    for architecture in [Architecture::Sm80, Architecture::Sm86, Architecture::Sm89] {
+        let words = words(tools, kernels, architecture)?;
+        let path = corpus.join(format!("{architecture}.txt"));
+        let mut out = std::io::BufWriter::new(std::fs::File::create(&path)?);
+        writeln!(
+            out,
+            "# {architecture}: address, low and high half of the word, the vendor's text"
+        )?;
+        for (index, text) in texts(tools, &words, architecture)?.into_iter().enumerate() {
+            if let Some(text) = text {
+                let (pc, word) = (index * 16, words[index]);
+                writeln!(
+                    out,
+                    "{pc:x} {:016x} {:016x} {text}",
+                    word.low(),
+                    word.high()
+                )?;
+            }
+        }
+        out.flush()?;
+        println!("{}", path.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! The decoder and printer against the committed corpus, and on words that mean nothing.
+
+use sass::compare::{Tally, VendorLine, normalise};
+use sass::{
+    Architecture, ConstantBank, Control, Decoded, Instruction, Operand, Register, Word, decode,
+};
+
+fn hex(text: &str) -> u64 {
+    u64::from_str_radix(text, 16).expect("hexadecimal")
+}
+
+fn instruction(low: u64, high: u64) -> Instruction {
+    match decode(Word::from_halves(low, high), Architecture::Sm86) {
+        Decoded::Instruction(instruction) => instruction,
+        Decoded::Unknown(word) => panic!("unknown {word:?}"),
+    }
+}
+
+/// A small generator of its own, so that every run sees the same words.
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+fn corpus_is_equal(architecture: Architecture, corpus: &str) {
+    let mut tally = Tally::default();
+    for line in corpus.lines().filter(|line| !line.starts_with('#')) {
+        let mut parts = line.splitn(4, ' ');
+        let mut part = || parts.next().expect("four parts");
+        let pc = hex(part());
+        let (low, high) = (hex(part()), hex(part()));
+        let text = normalise(part());
+        tally.add_line(
+            &VendorLine {
+                pc,
+                word: Word::from_halves(low, high),
+                text,
+            },
+            architecture,
+        );
+    }
+    assert!(tally.lines > 3000, "{} lines", tally.lines);
+    assert!(tally.differences.is_empty(), "{:#?}", tally.differences);
+}
+
+#[test]
+fn corpus_of_sm_80_is_equal() {
+    corpus_is_equal(Architecture::Sm80, include_str!("corpus/sm_80.txt"));
+}
+
+#[test]
+fn corpus_of_sm_86_is_equal() {
+    corpus_is_equal(Architecture::Sm86, include_str!("corpus/sm_86.txt"));
+}
+
+#[test]
+fn corpus_of_sm_89_is_equal() {
+    corpus_is_equal(Architecture::Sm89, include_str!("corpus/sm_89.txt"));
+}
+
+#[test]
+fn a_million_random_words_never_panic() {
+    let mut state = 0x9e37_79b9_7f4a_7c15;
+    let mut known = 0;
+    for round in 0..1_000_000u32 {
+        let word = Word::from_halves(random(&mut state), random(&mut state));
+        let architecture = Architecture::ALL[round as usize % Architecture::ALL.len()];
+        if let Decoded::Instruction(instruction) = decode(word, architecture) {
+            known += 1;
+            assert!(
+                !instruction
+                    .display(random(&mut state))
+                    .to_string()
+                    .is_empty()
+            );
+        }
+    }
+    assert!(known > 10_000, "{known} known words");
+}
+
+#[test]
+fn every_opcode_survives_extreme_fields() {
+    for code in 0..4096 {
+        for fill in [0, u128::MAX, 0x5555_5555_5555_5555_5555_5555_5555_5555] {
+            let word = Word(fill & !0xfff | code);
+            for &architecture in Architecture::ALL {
+                if let Decoded::Instruction(instruction) = decode(word, architecture) {
+                    for pc in [0, u64::MAX] {
+                        let _ = instruction.display(pc).to_string();
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn control_fields_round_trip() {
+    let field = Word(((1 << 21) - 1) << 105);
+    for bits in 0..1u128 << 21 {
+        let word = Word(bits << 105);
+        let control = Control::decode(word);
+        let encoded = control.encode();
+        assert_eq!(Control::decode(encoded), control);
+        assert_eq!(encoded.0 & !field.0, 0);
+        // Counter 6 does not exist and reads as none.
+        if word.bits(110, 3) != 6 && word.bits(113, 3) != 6 {
+            assert_eq!(encoded, word);
+        }
+    }
+}
+
+/// T25: the register that indexes a constant bank is an operand.
+#[test]
+fn index_register_of_a_constant_is_decoded() {
+    let ldc = instruction(0x0080_0000_0c12_7b82, 0x000e_2400_0000_0a00);
+    assert_eq!(ldc.display(0).to_string(), "LDC.64 R18, c[0x2][R12]");
+    match ldc.operands[1] {
+        Operand::Constant {
+            bank,
+            index,
+            offset,
+            ..
+        } => {
+            assert_eq!(bank, ConstantBank::Number(2));
+            assert_eq!(index, Register(12));
+            assert_eq!(offset, 0);
+        }
+        ref other => panic!("{other:?}"),
+    }
+}
+
+/// T27: a shift with every suffix, an addition with carry predicates in both directions.
+#[test]
+fn funnel_shift_and_carries_are_decoded() {
+    let shift = instruction(0x0000_0013_040b_7819, 0x000f_ca00_0001_0e04);
+    assert_eq!(
+        shift.display(0).to_string(),
+        "SHF.L.W.U32.HI R11, R4, 0x13, R4"
+    );
+    let add = instruction(
+        0x0000_000f_0202_8210,
+        0x000f_ca00_00ff_e4ff & !(7 << 17) | 1 << 17,
+    );
+    assert_eq!(
+        add.display(0).to_string(),
+        "@!P0 IADD3.X R2, P1, R2, R15, RZ, P1, !PT"
+    );
+    assert_eq!(
+        add.operands[1],
+        Operand::Predicate {
+            predicate: sass::Predicate(1),
+            negate: false
+        }
+    );
+    assert_eq!(
+        add.operands[5],
+        Operand::Predicate {
+            predicate: sass::Predicate(1),
+            negate: false
+        }
+    );
+    assert_eq!(
+        add.operands[6],
+        Operand::Predicate {
+            predicate: sass::Predicate(7),
+            negate: true
+        }
+    );
+}
+
+#[test]
+fn literals_print_as_the_vendor_does() {
+    let add = |bits: u64| {
+        instruction(0x7421 | bits << 32, 0x000f_e200_0000_0000)
+            .display(0)
+            .to_string()
+    };
+    for (bits, text) in [
+        (0x0000_0000, "0"),
+        (0x8000_0000, "-0.0"),
+        (0x0000_0001, "1.4012984643248170709e-45"),
+        (0x3fc0_0000, "1.5"),
+        (0xbf80_0000, "-1"),
+        (0x3dcc_cccd, "0.10000000149011611938"),
+        (0x38d1_b717, "9.9999997473787516356e-05"),
+        (0x4d00_0000, "134217728"),
+        (0x4e80_0000, "1.07374182400000000000e+09"),
+        (0x7e80_0000, "8.50705917302346158658e+37"),
+        (0x7f80_0000, "+INF"),
+        (0xff80_0000, "-INF"),
+        (0x7fc0_0000, "+QNAN"),
+        (0x7f80_0001, "+SNAN"),
+    ] {
+        assert_eq!(add(bits), format!("FADD R0, R0, {text}"));
+    }
+}
+
+#[test]
+fn branch_targets_are_absolute() {
+    let branch = instruction(0x0000_0020_0000_8947, 0x000f_ea00_0380_0000);
+    assert_eq!(branch.display(0x10).to_string(), "@!P0 BRA 0x40");
+    assert_eq!(branch.operands[0], Operand::Target(0x20));
+    // The branch to itself that closes a function.
+    let own = instruction(0xffff_fff0_0000_7947, 0x000f_c000_0383_ffff);
+    assert_eq!(own.display(0x100).to_string(), "BRA 0x100");
+}
