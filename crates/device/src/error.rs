@@ -171,12 +171,15 @@ pub enum RunError {
     /// The launch does not end.
     #[error("{}", .0.headline())]
     Hang(Box<HangReport>),
+    /// The launch does not end, without time.
+    #[error("kernel `{}`: {}", .0.kernel, .0.what)]
+    FunctionalHang(Box<FunctionalHang>),
 }
 
 impl RunError {
     /// Whether the input is at fault, not the run.
     pub fn is_input(&self) -> bool {
-        !matches!(self, RunError::Fault(_) | RunError::Hang(_))
+        !matches!(self, RunError::Fault(_) | RunError::Hang(_) | RunError::FunctionalHang(_))
     }
 }
 
@@ -227,6 +230,17 @@ impl std::fmt::Display for FaultReport {
         }
         write!(formatter, ": {what}")
     }
+}
+
+/// A hang of a run without time.
+#[derive(Debug, Clone)]
+pub struct FunctionalHang {
+    /// The kernel.
+    pub kernel: String,
+    /// What hangs.
+    pub what: String,
+    /// Who waits for what.
+    pub waiting: Vec<String>,
 }
 
 /// A hang with the kernel and its instructions named.

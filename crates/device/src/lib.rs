@@ -21,7 +21,7 @@ mod timed;
 
 pub use device::{Device, LoadedCubin, Prepared};
 pub use engine::{EngineParameters, Hang, HangKind, Progress};
-pub use error::{FaultReport, HangReport, RunError};
+pub use error::{FaultReport, FunctionalHang, HangReport, RunError};
 pub use exec::{HostIsa, UnknownOp};
 pub use files::Files;
 pub use options::{DEFAULT_MAX_CYCLES, Mode, RunOptions};

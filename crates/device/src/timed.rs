@@ -70,7 +70,7 @@ impl Device {
             .map_err(|stop| stopped(stop, prepared))?;
         let cycles = ended.cycles;
 
-        let sms = engine.close(ended);
+        let (sms, sources) = engine.close(ended);
         let mut sum = SmStatistics::default();
         for sm in &sms {
             sum.add(sm.statistics());
@@ -78,6 +78,8 @@ impl Device {
         let hazards = options
             .check_hazards
             .then(|| hazard_reports(&sms, prepared, registers));
+        let counts = sources.iter().flat_map(SmState::skipped);
+        report.not_modelled.extend(skipped(prepared, counts));
         report.warp_instructions = sum.warp_instructions;
         report.thread_instructions = sum.thread_instructions;
         let schedulers = self.card.sms * self.card.sub_cores_per_sm;
@@ -152,8 +154,25 @@ fn stopped(stop: Stop, prepared: &Prepared) -> RunError {
     }
 }
 
+/// Instructions that were skipped because nothing executes them, as lines of the report.
+pub(crate) fn skipped(
+    prepared: &Prepared,
+    counts: impl Iterator<Item = (Pc, u64)>,
+) -> Vec<String> {
+    let mut sums: BTreeMap<Pc, u64> = BTreeMap::new();
+    for (pc, count) in counts.filter(|(_, count)| *count > 0) {
+        *sums.entry(pc).or_default() += count;
+    }
+    sums.into_iter()
+        .map(|(pc, count)| {
+            let (offset, text) = instruction(prepared, pc);
+            format!("pc {offset:#06x} `{text}` was skipped {count} times")
+        })
+        .collect()
+}
+
 /// Byte offset in its function and text of an instruction.
-fn instruction(prepared: &Prepared, pc: Pc) -> (u64, String) {
+pub(crate) fn instruction(prepared: &Prepared, pc: Pc) -> (u64, String) {
     let program = prepared.launch.program();
     let offset = program
         .module()

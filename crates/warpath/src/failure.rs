@@ -108,6 +108,9 @@ impl From<device::RunError> for Failure {
                     None => problem.run(),
                 }
             }
+            RunError::FunctionalHang(hang) => {
+                Problem::new(text).help(hang.waiting.join("\n")).run()
+            }
             RunError::Hang(hang) => Problem::new(text).help(hang.wait_graph()).run(),
             _ if error.is_input() => Problem::new(text).input(),
             _ => Problem::new(text).run(),

@@ -193,12 +193,12 @@ impl<'a, S: Source> Engine<'a, S> {
         Ok(Ended { cycles: last })
     }
 
-    /// Charges every issue slot up to the end and gives the SMs back.
-    pub fn close(mut self, ended: Ended) -> Vec<Sm> {
+    /// Charges every issue slot up to the end and gives SMs and sources back.
+    pub fn close(mut self, ended: Ended) -> (Vec<Sm>, Vec<S>) {
         for sm in &mut self.sms {
             sm.close(Cycle(ended.cycles));
         }
-        self.sms
+        (self.sms, self.sources)
     }
 
     fn is_finished(&self) -> bool {

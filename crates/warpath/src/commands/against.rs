@@ -1,12 +1,12 @@
 //! `warpath disasm --against`: line by line with the vendor's disassembler, where it is installed.
 
-use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
 use report::number::grouped;
-use sass::{Architecture, Decoded, Word};
+use sass::Architecture;
+use sass::compare::{Tally, parse_listing};
 
 use super::disasm::{architecture, of_cubin, read_words};
 use crate::cli::DisasmArguments;
@@ -16,77 +16,61 @@ use crate::input::load_cubin;
 /// Kinds of differences that are listed.
 const SHOWN: usize = 40;
 
-/// Lines of one opcode with modifiers.
-#[derive(Default)]
-struct Kind {
-    lines: u64,
-    equal: u64,
-    /// Our first line that differs, and the vendor's.
-    example: Option<(String, String)>,
-}
-
 /// Compares and prints counts by kind.
-pub fn run(arguments: &DisasmArguments, vendor: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn run(
+    arguments: &DisasmArguments,
+    vendor: &Path,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let (code, architecture) = code_of(arguments)?;
-    let theirs = disassemble(vendor, &code, architecture)?;
-    let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
-    for (index, bytes) in code.as_chunks::<16>().0.iter().enumerate() {
-        let pc = index as u64 * 16;
-        let ours = match sass::decode(Word::from_bytes(*bytes), architecture) {
-            Decoded::Instruction(instruction) => normal(&instruction.display(pc).to_string()),
-            Decoded::Unknown(_) => "(unknown)".to_owned(),
-        };
-        let theirs = theirs.get(&pc).map_or("(missing)", String::as_str);
-        let kind = kinds.entry(opcode(theirs).to_owned()).or_default();
-        kind.lines += 1;
-        if ours == theirs {
-            kind.equal += 1;
-        } else {
-            kind.example
-                .get_or_insert_with(|| (ours, theirs.to_owned()));
-        }
+    let listing = disassemble(vendor, &code, architecture)?;
+    let mut tally = Tally::default();
+    for function in parse_listing(&listing) {
+        tally.add(&function, architecture);
     }
-    let lines: u64 = kinds.values().map(|kind| kind.lines).sum();
-    let equal: u64 = kinds.values().map(|kind| kind.equal).sum();
-    let whole = kinds
-        .values()
-        .filter(|kind| kind.lines == kind.equal)
-        .count();
-    let percent = |part: f64, whole: f64| 100.0 * part / whole.max(1.0);
-    writeln!(
-        out,
-        "{} of {} lines equal ({:.3} %), {} of {} opcodes with modifiers equal in every line ({:.2} %)",
-        grouped(equal),
-        grouped(lines),
-        percent(equal as f64, lines as f64),
-        whole,
-        kinds.len(),
-        percent(whole as f64, kinds.len() as f64)
-    )?;
-    let mut different: Vec<_> = kinds
-        .iter()
-        .filter(|(_, kind)| kind.equal < kind.lines)
-        .collect();
-    different.sort_by_key(|(_, kind)| std::cmp::Reverse(kind.lines - kind.equal));
-    for (opcode, kind) in different.iter().take(SHOWN) {
-        writeln!(
-            out,
-            "\n{opcode}: {} of {} differ",
-            kind.lines - kind.equal,
-            kind.lines
-        )?;
-        if let Some((ours, theirs)) = &kind.example {
-            writeln!(out, "  warpath  {ours}\n  vendor   {theirs}")?;
-        }
+    if tally.lines * 16 != code.len() {
+        return Err(Problem::new(format!(
+            "{}: its listing has {} of {} instructions",
+            vendor.display(),
+            tally.lines,
+            code.len() / 16
+        ))
+        .run());
     }
-    if different.len() > SHOWN {
-        writeln!(out, "\nand {} more opcodes", different.len() - SHOWN)?;
-    }
-    if equal == lines {
+    write_tally(&tally, out)?;
+    if tally.equal_lines == tally.lines {
         return Ok(());
     }
     out.flush()?;
-    Err(Problem::new(format!("{} lines differ", grouped(lines - equal))).run())
+    let different = (tally.lines - tally.equal_lines) as u64;
+    Err(Problem::new(format!("{} lines differ", grouped(different))).run())
+}
+
+fn write_tally(tally: &Tally, out: &mut dyn Write) -> Result<(), Failure> {
+    let percent = |part: usize, whole: usize| 100.0 * part as f64 / whole.max(1) as f64;
+    let (equal, kinds) = tally.equal_mnemonics();
+    writeln!(
+        out,
+        "{} of {} lines equal ({:.3} %), {equal} of {kinds} opcodes with modifiers equal ({:.2} %)",
+        grouped(tally.equal_lines as u64),
+        grouped(tally.lines as u64),
+        percent(tally.equal_lines, tally.lines),
+        percent(equal, kinds)
+    )?;
+    for (kind, differences) in tally.differences.iter().take(SHOWN) {
+        let lines = tally.mnemonics.get(kind).map_or(0, |(lines, _)| *lines);
+        writeln!(out, "\n{kind}: {} lines", grouped(lines as u64))?;
+        for difference in differences.iter().take(1) {
+            writeln!(out, "  warpath  {}", difference.ours)?;
+            writeln!(out, "  vendor   {}", difference.vendor)?;
+            let (low, high) = (difference.word.low(), difference.word.high());
+            writeln!(out, "  word     {low:#018x} {high:#018x} at {:#06x}", difference.pc)?;
+        }
+    }
+    if tally.differences.len() > SHOWN {
+        writeln!(out, "\nand {} more opcodes", tally.differences.len() - SHOWN)?;
+    }
+    Ok(())
 }
 
 /// All code of the file, function after function, as one image from address 0.
@@ -115,12 +99,12 @@ fn code_of(arguments: &DisasmArguments) -> Result<(Vec<u8>, Architecture), Failu
     Ok((code, architecture))
 }
 
-/// The vendor's text of every instruction by its address.
+/// The vendor's listing.
 fn disassemble(
     vendor: &Path,
     code: &[u8],
     architecture: Architecture,
-) -> Result<BTreeMap<u64, String>, Failure> {
+) -> Result<String, Failure> {
     let folder = std::env::temp_dir();
     let file = folder.join(format!("warpath-disasm-{}.bin", std::process::id()));
     let wrong = |reason: String| Problem::new(format!("{}: {reason}", vendor.display())).input();
@@ -129,6 +113,7 @@ fn disassemble(
     let result = Command::new(vendor)
         .arg("--binary")
         .arg(format!("SM{}", architecture.number()))
+        .arg("-hex")
         .arg(&file)
         .output();
     // The answer counts, not the temporary file.
@@ -146,45 +131,7 @@ fn disassemble(
         Err(error) => return Err(wrong(format!("cannot be run: {error}"))),
     };
     if !output.status.success() {
-        return Err(wrong(
-            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        ));
+        return Err(wrong(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
     }
-    let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().filter_map(parse_line).collect())
-}
-
-/// Address and text of a line `/*0010*/ … ;`.
-fn parse_line(line: &str) -> Option<(u64, String)> {
-    let (address, text) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
-    let address = u64::from_str_radix(address, 16).ok()?;
-    Some((address, normal(text.split(';').next()?)))
-}
-
-/// With single blanks and none at either end.
-fn normal(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The opcode with its modifiers, behind a guard if there is one.
-fn opcode(text: &str) -> &str {
-    let mut words = text.split(' ');
-    match words.next() {
-        Some(guard) if guard.starts_with('@') => words.next().unwrap_or(""),
-        first => first.unwrap_or(""),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_of_the_vendor() {
-        let line = "        /*00d0*/              @!P0 BRA 0x230 ;  ";
-        assert_eq!(parse_line(line), Some((0xd0, "@!P0 BRA 0x230".to_owned())));
-        assert_eq!(parse_line(".headerflags"), None);
-        assert_eq!(opcode("@!P0 BRA 0x230"), "BRA");
-        assert_eq!(opcode("EXIT"), "EXIT");
-    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
