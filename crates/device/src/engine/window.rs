@@ -94,6 +94,8 @@ pub struct Engine<'a, S: Source> {
     stands: Vec<bool>,
     requests: Vec<Vec<Request>>,
     performed: Vec<Performed>,
+    /// The earliest packet that waits at a port for a later window.
+    held: Cycle,
 }
 
 /// What an engine is made of.
@@ -136,6 +138,7 @@ impl<'a, S: Source> Engine<'a, S> {
             requests: parts.sms.iter().map(|_| Vec::new()).collect(),
             replies: parts.sms.iter().map(|_| Vec::new()).collect(),
             performed: Vec::new(),
+            held: Cycle::NEVER,
             dispatcher: Dispatcher::new(parts.ctas, parts.sms.len(), parts.grants_per_cycle),
             grid: parts.ctas,
             sms: parts.sms,
@@ -216,7 +219,7 @@ impl<'a, S: Source> Engine<'a, S> {
             .map(Sm::next_event)
             .min()
             .unwrap_or(Cycle::NEVER);
-        let earliest = busy.min(self.dispatcher.next_grant());
+        let earliest = busy.min(self.dispatcher.next_grant()).min(self.held);
         let end = if earliest.0 > end {
             let quiet = earliest.0.min(self.memory.next_event().0);
             if quiet == u64::MAX {
@@ -334,8 +337,17 @@ impl<'a, S: Source> Engine<'a, S> {
 
     /// Hands the window's requests to the memory side, runs it ahead and hands its replies back.
     fn run_memory(&mut self, end: Cycle) {
+        self.held = Cycle::NEVER;
         for (sm, requests) in self.sms.iter_mut().zip(&mut self.requests) {
-            std::mem::swap(sm.requests(), requests);
+            let sent = sm.requests();
+            let due = sent.partition_point(|request| request.cycle < end);
+            if due == sent.len() {
+                std::mem::swap(sent, requests);
+            } else {
+                // The port is busy beyond the window: the rest leaves the SM in a later one.
+                self.held = self.held.min(sent[due].cycle);
+                requests.extend(sent.drain(..due));
+            }
         }
         let Engine {
             memory,
