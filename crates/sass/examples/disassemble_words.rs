@@ -1,5 +1,5 @@
 //! Reads lines `sm_86 <pc hex> <low half hex> <high half hex>` from standard input and prints the text
-//! of each word, or nothing for an unknown one. Used by `scripts/compare-disassembly.sh`.
+//! of each word, or an empty line for an unknown one: a quick probe beside the vendor's disassembler.
 
 use std::io::{BufRead, Write};
 

@@ -15,8 +15,8 @@ pub(super) const COMPARE: Suffix = suffix(&[(76, 3)], "F LT EQ LE GT NE GE T");
 /// Unsigned unless bit 73 is set.
 pub(super) const SIGNED: Suffix = suffix(&[(73, 1)], "U32 -");
 
-/// IMAD that moves its third source, since its first or second is RZ or it multiplies RZ … by one;
-/// bindless constants (bit 91) keep the plain name.
+/// IMAD that moves its third source, since its first or second source is zero, or that moves its first
+/// one, times one plus RZ. Bindless constants (bit 91) keep the plain name.
 const PRODUCT_ZERO: &[When] = &[When::Is(24, 8, 255), When::Is(74, 1, 0), When::Is(91, 1, 0)];
 const PRODUCT_ZERO_B: &[When] = &[When::Is(32, 8, 255), When::Is(74, 1, 0)];
 const PRODUCT_ZERO_SWAPPED: &[When] =
