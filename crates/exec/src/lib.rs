@@ -28,6 +28,8 @@ mod rounding;
 mod sm;
 mod softfloat;
 mod split;
+#[cfg(test)]
+mod tests;
 mod warp;
 
 pub use error::ExecError;

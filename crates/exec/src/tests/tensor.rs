@@ -1,0 +1,244 @@
+//! Matrix instructions: fragment layouts of the PTX manual with exact integers, and the rule of
+//! accumulation.
+
+use sass::{Modifier as M, Opcode};
+
+use super::*;
+use crate::rounding::{f32_to_brain, f32_to_half, half_to_f32};
+
+/// Small random integers, which every format and accumulator holds exactly.
+fn small(random: &mut Random) -> i32 {
+    (random.word() % 9) as i32 - 4
+}
+
+/// Lays out A (16 × k), B (k × 8) and C (16 × 8) as PTX does for two elements in a register.
+fn halves(k: usize, single: bool, brain: bool) {
+    let mut random = Random::new(k as u64 + 100);
+    let a: Vec<Vec<i32>> = (0..16).map(|_| (0..k).map(|_| small(&mut random)).collect()).collect();
+    let b: Vec<Vec<i32>> = (0..k).map(|_| (0..8).map(|_| small(&mut random)).collect()).collect();
+    let c: Vec<Vec<i32>> = (0..16).map(|_| (0..8).map(|_| small(&mut random)).collect()).collect();
+    let encode = |x: i32| if brain { f32_to_brain(x as f32) } else { f32_to_half(x as f32) };
+    let mut w = warp();
+    for lane in 0..32 {
+        let (group, within) = (lane / 4, lane % 4);
+        for index in 0..k / 4 {
+            // PTX: row = group for even registers, group + 8 for odd ones; column = 2 within, + 8
+            // for the second pair of registers.
+            let row = group + 8 * (index % 2);
+            let column = 2 * within + 8 * (index / 2);
+            w.registers[8 + index][lane] =
+                encode(a[row][column]) | encode(a[row][column + 1]) << 16;
+        }
+        for index in 0..k / 8 {
+            let row = 2 * within + 8 * index;
+            w.registers[16 + index][lane] =
+                encode(b[row][group]) | encode(b[row + 1][group]) << 16;
+        }
+        for half in 0..2 {
+            let (row, column) = (group + 8 * half, 2 * within);
+            if single {
+                for j in 0..2 {
+                    w.registers[20 + 2 * half + j][lane] = (c[row][column + j] as f32).to_bits();
+                }
+            } else {
+                w.registers[20 + half][lane] = f32_to_half(c[row][column] as f32)
+                    | f32_to_half(c[row][column + 1] as f32) << 16;
+            }
+        }
+    }
+    let mut modifiers = vec![if k == 16 { M::N16816 } else { M::N1688 }];
+    modifiers.push(if single { M::F32 } else { M::F16 });
+    if brain {
+        modifiers.push(M::BF16);
+    }
+    let after = run(&instruction(Opcode::HMMA, &modifiers, &[r(0), r(8), r(16), r(20)]), &w);
+    for lane in 0..32 {
+        let (group, within) = (lane / 4, lane % 4);
+        for half in 0..2 {
+            for j in 0..2 {
+                let (row, column) = (group + 8 * half, 2 * within + j);
+                let expected = c[row][column]
+                    + (0..k).map(|l| a[row][l] * b[l][column]).sum::<i32>();
+                let found = if single {
+                    f32::from_bits(after.registers[2 * half + j][lane])
+                } else {
+                    half_to_f32(after.registers[half][lane] >> (16 * j) & 0xffff)
+                };
+                assert_eq!(found, expected as f32);
+            }
+        }
+    }
+}
+
+#[test]
+fn hmma_layouts() {
+    for k in [8, 16] {
+        halves(k, true, false);
+        halves(k, false, false);
+        halves(k, true, true);
+    }
+}
+
+#[test]
+fn hmma_tf32_layout() {
+    let mut random = Random::new(55);
+    let a: Vec<Vec<i32>> = (0..16).map(|_| (0..8).map(|_| small(&mut random)).collect()).collect();
+    let b: Vec<Vec<i32>> = (0..8).map(|_| (0..8).map(|_| small(&mut random)).collect()).collect();
+    let mut w = warp();
+    for lane in 0..32 {
+        let (group, within) = (lane / 4, lane % 4);
+        for index in 0..4 {
+            let (row, column) = (group + 8 * (index % 2), within + 4 * (index / 2));
+            w.registers[8 + index][lane] = (a[row][column] as f32).to_bits();
+        }
+        for index in 0..2 {
+            w.registers[16 + index][lane] = (b[within + 4 * index][group] as f32).to_bits();
+        }
+    }
+    let operands = [r(0), r(8), r(16), r(255)];
+    let i = instruction(Opcode::HMMA, &[M::N1688, M::F32, M::TF32], &operands);
+    let after = run(&i, &w);
+    for lane in 0..32 {
+        for register in 0..4 {
+            let row = lane / 4 + 8 * (register / 2);
+            let column = 2 * (lane % 4) + register % 2;
+            let expected: i32 = (0..8).map(|l| a[row][l] * b[l][column]).sum();
+            assert_eq!(f32::from_bits(after.registers[register][lane]), expected as f32);
+        }
+    }
+}
+
+/// One element of HMMA.16816.F32 with given products in row 0, column 0.
+fn dot(a: &[f32], b: &[f32], c: f32) -> f32 {
+    let mut w = warp();
+    for column in 0..16 {
+        let (index, lane) = (2 * (column / 8), column % 8 / 2);
+        w.registers[8 + index][lane] |= f32_to_half(a[column]) << (16 * (column % 2));
+        let (index, lane) = (column / 8, column % 8 / 2);
+        w.registers[16 + index][lane] |= f32_to_half(b[column]) << (16 * (column % 2));
+    }
+    w.registers[20][0] = c.to_bits();
+    let i = instruction(Opcode::HMMA, &[M::N16816, M::F32], &[r(0), r(8), r(16), r(20)]);
+    f32::from_bits(run(&i, &w).registers[0][0])
+}
+
+/// The rule found on Ampere: terms are cut 24 bits below the largest, sums cut to single precision.
+#[test]
+fn accumulation_truncates() {
+    let zeros = [0f32; 16];
+    let with = |values: &[(usize, f32)]| {
+        let mut v = zeros;
+        for &(index, value) in values {
+            v[index] = value;
+        }
+        v
+    };
+    let ones = [1f32; 16];
+    // A product of 2^-24 beside 1 survives alignment but not the cut to 23 fraction bits ...
+    let tiny = 2f32.powi(-24);
+    assert_eq!(dot(&with(&[(0, tiny)]), &ones, 1.0), 1.0);
+    // ... and two of them make one last bit.
+    assert_eq!(dot(&with(&[(0, tiny), (1, tiny)]), &ones, 1.0), 1.0 + 2f32.powi(-23));
+    // In different halves of K each is cut by itself.
+    assert_eq!(dot(&with(&[(0, tiny), (8, tiny)]), &ones, 1.0), 1.0);
+    // 2^-24 is a denormal half: products below 2^-24 beside 1 vanish before the sum.
+    let small = with(&[(0, tiny), (1, tiny)]);
+    let mut halves = ones;
+    halves[0] = 0.5;
+    halves[1] = 0.5;
+    assert_eq!(dot(&small, &halves, 1.0), 1.0);
+    // Negative sums are cut towards zero too.
+    assert_eq!(dot(&with(&[(0, -tiny)]), &ones, -1.0), -1.0);
+    assert_eq!(dot(&with(&[(0, f32::INFINITY)]), &ones, 1.0), f32::INFINITY);
+    let opposite = with(&[(0, f32::INFINITY), (1, f32::NEG_INFINITY)]);
+    assert_eq!(dot(&opposite, &ones, 1.0).to_bits(), 0x7fff_ffff);
+}
+
+#[test]
+fn imma_layout_and_saturation() {
+    let mut random = Random::new(77);
+    let a: Vec<Vec<i32>> =
+        (0..16).map(|_| (0..32).map(|_| random.word() as i8 as i32).collect()).collect();
+    let b: Vec<Vec<i32>> =
+        (0..32).map(|_| (0..8).map(|_| random.word() as u8 as i32).collect()).collect();
+    let mut w = warp();
+    for lane in 0..32 {
+        let (group, within) = (lane / 4, lane % 4);
+        for index in 0..4 {
+            let (row, first) = (group + 8 * (index % 2), 4 * within + 16 * (index / 2));
+            let bytes = [0, 1, 2, 3].map(|e| a[row][first + e] as u8);
+            w.registers[8 + index][lane] = u32::from_le_bytes(bytes);
+        }
+        for index in 0..2 {
+            let bytes = [0, 1, 2, 3].map(|e| b[4 * within + 16 * index + e][group] as u8);
+            w.registers[16 + index][lane] = u32::from_le_bytes(bytes);
+        }
+        for index in 0..4 {
+            w.registers[20 + index][lane] = if lane % 2 == 0 { i32::MAX as u32 } else { 5 };
+        }
+    }
+    for saturate in [false, true] {
+        let mut modifiers = vec![M::N16832, M::S8, M::U8];
+        if saturate {
+            modifiers.push(M::SAT);
+        }
+        let operands = [r(0), selected(8, Select::Row), selected(16, Select::Col), r(20)];
+        let after = run(&instruction(Opcode::IMMA, &modifiers, &operands), &w);
+        for lane in 0..32 {
+            for register in 0..4 {
+                let row = lane / 4 + 8 * (register / 2);
+                let column = 2 * (lane % 4) + register % 2;
+                let c = if lane % 2 == 0 { i64::from(i32::MAX) } else { 5 };
+                let sum = c + (0..32)
+                    .map(|l| i64::from(a[row][l]) * i64::from(b[l][column]))
+                    .sum::<i64>();
+                let expected = if saturate {
+                    sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32
+                } else {
+                    sum as u32
+                };
+                assert_eq!(after.registers[register][lane], expected);
+            }
+        }
+    }
+}
+
+#[test]
+fn dmma_layout() {
+    let mut random = Random::new(78);
+    let mut number = || f64::from(small(&mut random)) + 0.25;
+    let a: Vec<Vec<f64>> = (0..8).map(|_| (0..4).map(|_| number()).collect()).collect();
+    let b: Vec<Vec<f64>> = (0..4).map(|_| (0..8).map(|_| number()).collect()).collect();
+    let c: Vec<Vec<f64>> = (0..8).map(|_| (0..8).map(|_| number()).collect()).collect();
+    let mut w = warp();
+    set_wide(&mut w, 8, |lane| a[lane / 4][lane % 4].to_bits());
+    set_wide(&mut w, 10, |lane| b[lane % 4][lane / 4].to_bits());
+    for j in 0..2 {
+        set_wide(&mut w, 12 + 2 * j, |lane| c[lane / 4][2 * (lane % 4) + j].to_bits());
+    }
+    let after = run(&instruction(Opcode::DMMA, &[M::N884], &[r(0), r(8), r(10), r(12)]), &w);
+    for lane in 0..32 {
+        for j in 0..2 {
+            let (row, column) = (lane / 4, 2 * (lane % 4) + j);
+            let expected = (0..4).fold(c[row][column], |s, l| a[row][l].mul_add(b[l][column], s));
+            assert_eq!(f64::from_bits(wide(&after, 2 * j, lane)), expected);
+        }
+    }
+}
+
+#[test]
+fn movm_transposes() {
+    let i = instruction(Opcode::MOVM, &[M::N16, M::MT88], &[r(0), r(1)]);
+    let mut w = warp();
+    let element = |row: usize, column: usize| (100 * row + column) as u32;
+    set(&mut w, 1, |lane| {
+        let (row, column) = (lane / 4, 2 * (lane % 4));
+        element(row, column) | element(row, column + 1) << 16
+    });
+    let after = run(&i, &w);
+    for lane in 0..32 {
+        let (row, column) = (lane / 4, 2 * (lane % 4));
+        let expected = element(column, row) | element(column + 1, row) << 16;
+        assert_eq!(after.registers[0][lane], expected);
+    }
+}
