@@ -42,12 +42,14 @@ impl Sm {
             sub.write_ports.book_result(now, result, row.write_banks);
         }
         let slot = latched.slot * 4 + sub_core as u8;
+        let generation = latched.generation;
         if row.read_counter != 7 {
             let read = now + 1 + row.read_window as u64;
             let event = Event::SourcesRead {
                 slot,
                 counter: row.read_counter,
                 hazard: u16::MAX,
+                generation,
             };
             self.wheel.schedule(read, event);
         }
@@ -57,6 +59,7 @@ impl Sm {
                 counter: row.write_counter,
                 hazard: u16::MAX,
                 variable: false,
+                generation,
             };
             self.wheel.schedule(result + 1, event);
         }

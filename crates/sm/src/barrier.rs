@@ -3,9 +3,9 @@
 
 use source::{Source, WarpMask, WarpSlot};
 
+use crate::dependence::Hold;
 use crate::event::Event;
 use crate::sm::{SUB_CORES, Sm};
-use crate::stall_reason::StallReason;
 
 hardware::parameters! {
     /// The CTA barrier.
@@ -30,13 +30,22 @@ pub struct Wait {
 
 impl Sm {
     /// The warp in `slot` has issued a CTA-barrier instruction.
-    pub(crate) fn arrives_at_barrier(&mut self, slot: u8, blocked: bool) {
+    pub(crate) fn arrives_at_barrier(&mut self, slot: u8, blocked: bool, released: WarpMask) {
         let now = self.now;
         let warp = &mut self.warps[slot as usize];
-        warp.arrival_pending = warp.unhanded > 0;
+        warp.arrival_left = warp.unhanded;
+        if blocked || released >> slot & 1 == 1 {
+            // It may have slipped past an older barrier, whose hold and release concern it no longer.
+            warp.barrier_generation = warp.barrier_generation.wrapping_add(1);
+            for wait in &mut self.barrier_waits {
+                wait.warps &= !(1 << slot);
+            }
+        }
         if blocked {
-            self.hold(slot, StallReason::Barrier);
-        } else {
+            self.hold(slot, Hold::Barrier);
+        } else if released >> slot & 1 == 1 {
+            // The last to arrive. One that only arrives (BAR.ARV), or whose other lanes run on, is
+            // not held.
             let generation = self.warps[slot as usize].barrier_generation;
             let cycle = now + self.parameters.barrier.hold;
             self.wheel
@@ -51,7 +60,7 @@ impl Sm {
         while left != 0 {
             let slot = left.trailing_zeros() as usize;
             left &= left - 1;
-            if self.warps[slot].arrival_pending {
+            if self.warps[slot].arrival_left > 0 {
                 missing |= 1 << slot;
             }
         }
@@ -77,18 +86,12 @@ impl Sm {
 
     fn release_later(&mut self, place: usize) {
         let cycle = self.now + self.parameters.barrier.release;
-        self.wheel.schedule(
-            cycle,
-            Event::BarrierReleases {
-                cta: 0,
-                wait: place as u8,
-            },
-        );
+        self.wheel
+            .schedule(cycle, Event::BarrierReleases { wait: place as u8 });
     }
 
     /// The last memory instruction before a barrier has been handed over.
     pub(crate) fn arrival_complete(&mut self, slot: u8) {
-        self.warps[slot as usize].arrival_pending = false;
         for place in 0..self.barrier_waits.len() {
             let wait = &mut self.barrier_waits[place];
             if wait.active && wait.missing >> slot & 1 == 1 {
@@ -97,6 +100,13 @@ impl Sm {
                     self.release_later(place);
                 }
             }
+        }
+    }
+
+    /// The CTA of these warps has ended.
+    pub(crate) fn forget_barriers(&mut self, warps: WarpMask) {
+        for wait in &mut self.barrier_waits {
+            wait.warps &= !warps;
         }
     }
 
@@ -125,9 +135,7 @@ impl Sm {
                 sub.fetch.redirect(local, pc, self.now);
                 sub.look_at_counters(local);
             }
-            if sub.held_by[local] == StallReason::Barrier {
-                self.release(slot);
-            }
+            self.release(slot, Hold::Barrier);
         }
     }
 }

@@ -50,9 +50,9 @@ pub struct ConstantCache {
     perfect: bool,
     pending: Vec<u32>,
     to_send: VecDeque<u32>,
-    /// Lookups that hit.
+    /// Operands that hit when they were looked up first.
     pub hits: u64,
-    /// Lookups that missed (the first one of each wait).
+    /// Operands that missed then.
     pub misses: u64,
 }
 
@@ -79,15 +79,23 @@ impl ConstantCache {
     #[inline]
     pub fn lookup(&mut self, line: u32, now: u64) -> bool {
         if self.perfect || self.tags.touch(line, now) {
-            self.hits += 1;
             return true;
         }
         if !self.pending.contains(&line) {
             self.pending.push(line);
             self.to_send.push_back(line);
-            self.misses += 1;
         }
         false
+    }
+
+    /// Counts an operand that has been read, by whether its first lookup hit.
+    #[inline]
+    pub fn count(&mut self, hit: bool) {
+        if hit {
+            self.hits += 1;
+        } else {
+            self.misses += 1;
+        }
     }
 
     /// Whether the link has something to carry for this cache.

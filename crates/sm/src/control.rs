@@ -20,9 +20,11 @@ impl Sm {
         let row = &self.program.rows[latched.pc as usize];
         match row.path {
             Path::Fixed => {
-                if sub.allocate.is_some() {
-                    // Held for a cycle, and so is the unit's input.
-                    sub.units.hold(latched.unit);
+                if let Some(ahead) = sub.allocate {
+                    // Held for a cycle, and so is the unit's input (once, if both have the same).
+                    if ahead.unit != latched.unit {
+                        sub.units.hold(latched.unit);
+                    }
                     return;
                 }
                 latched.since = now + 1;
@@ -40,24 +42,24 @@ impl Sm {
                 }
                 let (interval, latency) = (row.interval as u64, row.latency as u64);
                 sub.units.take(row.unit, now, interval);
-                let result = now + latency + 1;
-                let banks = row.write_banks;
-                let written = sub.write_ports.book_load(now, result, banks);
                 let slot = latched.slot * 4 + sub_core as u8;
-                let hazard = latched.hazard;
                 let read = Event::SourcesRead {
                     slot,
                     counter: row.read_counter,
-                    hazard,
+                    hazard: latched.hazard,
+                    generation: latched.generation,
                 };
                 self.wheel.schedule(now + interval + 1, read);
-                let write = Event::ResultWritten {
+                let ready = Event::ResultReady {
                     slot,
                     counter: row.write_counter,
-                    hazard,
-                    variable: true,
+                    hazard: latched.hazard,
+                    banks: row.write_banks,
+                    generation: latched.generation,
                 };
-                self.wheel.schedule(written + 1, write);
+                // Not before the sources are read, whatever the table says.
+                self.wheel
+                    .schedule(now + (latency + 1).max(interval), ready);
             }
             Path::SharedFloat64 => {
                 if sub.float64_queued >= self.parameters.shared_float64.queue {
@@ -94,26 +96,23 @@ impl Sm {
         // Result latch one cycle after the pipeline.
         let latch = start + row.latency as u64 + 1;
         let back = parameters.write_register * row.registers_written as u64;
-        let sub = &mut self.sub_cores[sub_core];
-        sub.float64_queued -= 1;
-        let written = sub
-            .write_ports
-            .book_load(now, latch + back.max(1) - 1, row.write_banks);
+        self.sub_cores[sub_core].float64_queued -= 1;
         let slot = latched.slot * 4 + sub_core as u8;
-        let hazard = latched.hazard;
         let read = Event::SourcesRead {
             slot,
             counter: row.read_counter,
-            hazard,
+            hazard: latched.hazard,
+            generation: latched.generation,
         };
         self.wheel.schedule(now + 1, read);
-        let write = Event::ResultWritten {
+        let ready = Event::ResultReady {
             slot,
             counter: row.write_counter,
-            hazard,
-            variable: true,
+            hazard: latched.hazard,
+            banks: row.write_banks,
+            generation: latched.generation,
         };
-        self.wheel.schedule(written + 1, write);
+        self.wheel.schedule(latch + back.max(1) - 1, ready);
         self.wake(sub_core);
     }
 }

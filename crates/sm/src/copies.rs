@@ -7,8 +7,9 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, Default)]
 struct Group {
     under_way: u32,
-    /// Counter that falls when the group is complete, once committed.
-    counter: Option<u8>,
+    /// Counter that falls when the group is complete, once committed, and the first cycle in which it
+    /// can (it must have risen before).
+    counter: Option<(u8, u64)>,
 }
 
 /// Groups of one warp, oldest first; the last one is open.
@@ -34,9 +35,9 @@ impl CopyGroups {
         self.base + self.groups.len() as u32 - 1
     }
 
-    /// LDGDEPBAR: closes the open group. True if nothing is under way, so that the counter has nothing
-    /// to wait for.
-    pub fn commit(&mut self, counter: u8) -> bool {
+    /// LDGDEPBAR: closes the open group, whose counter falls in cycle `from` at the earliest. True if
+    /// nothing is under way, so that the counter has nothing to wait for.
+    pub fn commit(&mut self, counter: u8, from: u64) -> bool {
         if self
             .groups
             .back()
@@ -48,7 +49,7 @@ impl CopyGroups {
             self.groups.push_back(Group::default());
         }
         if let Some(group) = self.groups.back_mut() {
-            group.counter = Some(counter);
+            group.counter = Some((counter, from));
         }
         if self.groups.iter().all(|group| group.under_way == 0) && self.groups.len() == 1 {
             self.groups.clear();
@@ -58,8 +59,9 @@ impl CopyGroups {
         false
     }
 
-    /// A copy of `group` is complete: calls `falls` for each counter that falls.
-    pub fn done(&mut self, group: u32, mut falls: impl FnMut(u8)) {
+    /// A copy of `group` is complete: calls `falls` with each counter that falls and the first cycle
+    /// in which it can.
+    pub fn done(&mut self, group: u32, mut falls: impl FnMut(u8, u64)) {
         if let Some(entry) = self
             .groups
             .get_mut((group.wrapping_sub(self.base)) as usize)
@@ -68,10 +70,10 @@ impl CopyGroups {
         }
         while let Some(Group {
             under_way: 0,
-            counter: Some(counter),
+            counter: Some((counter, from)),
         }) = self.groups.front().copied()
         {
-            falls(counter);
+            falls(counter, from);
             self.groups.pop_front();
             self.base += 1;
         }
@@ -91,13 +93,13 @@ mod tests {
     fn groups_complete_in_order() {
         let mut groups = CopyGroups::default();
         let first = groups.start();
-        assert!(!groups.commit(0));
+        assert!(!groups.commit(0, 0));
         let second = groups.start();
-        assert!(!groups.commit(0));
+        assert!(!groups.commit(0, 0));
         let mut fallen = 0;
-        groups.done(second, |_| fallen += 1);
+        groups.done(second, |_, _| fallen += 1);
         assert_eq!(fallen, 0, "the older group is still under way");
-        groups.done(first, |_| fallen += 1);
+        groups.done(first, |_, _| fallen += 1);
         assert_eq!(fallen, 2);
     }
 
@@ -105,11 +107,11 @@ mod tests {
     #[test]
     fn an_empty_group_is_complete_at_once() {
         let mut groups = CopyGroups::default();
-        assert!(groups.commit(0));
+        assert!(groups.commit(0, 0));
         let copy = groups.start();
-        assert!(!groups.commit(0));
+        assert!(!groups.commit(0, 0));
         let mut fallen = 0;
-        groups.done(copy, |_| fallen += 1);
+        groups.done(copy, |_, _| fallen += 1);
         assert_eq!(fallen, 1);
     }
 }

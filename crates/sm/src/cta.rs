@@ -2,7 +2,10 @@
 
 use source::{CtaSlot, Cycle, Source, WarpSlot};
 
+use crate::dependence::{COUNTERS, NO_LIMITS};
+use crate::event::Event;
 use crate::sm::{Cta, SUB_CORES, Sm};
+use crate::stall_reason::StallReason;
 use crate::sub_core::SLOTS;
 
 impl Sm {
@@ -66,9 +69,10 @@ impl Sm {
         warp.cta = cta;
         warp.resident = true;
         warp.ended = false;
-        warp.arrival_pending = false;
+        warp.arrival_left = 0;
+        warp.generation = warp.generation.wrapping_add(1);
         warp.fence = None;
-        warp.depbar = None;
+        warp.depbar = NO_LIMITS;
         warp.copies.clear();
         warp.barrier_generation = warp.barrier_generation.wrapping_add(1);
         self.hazards.start_warp(slot);
@@ -88,9 +92,18 @@ impl Sm {
         sub.stalled &= !bit;
         sub.stall_ends.clear(local);
         sub.held &= !bit;
+        sub.holds[local] = 0;
         sub.dependent &= !bit;
         sub.constant_wait &= !bit;
-        sub.counters[local] = [0; 6];
+        sub.constant_missed &= !bit;
+        sub.counters[local] = [0; COUNTERS];
+        sub.nearly_full &= !bit;
+        for increment in &mut sub.increments {
+            // Of a warp that ended a moment ago.
+            if increment.is_some_and(|i| i.slot as usize == local) {
+                *increment = None;
+            }
+        }
         sub.nonzero[local] = 0;
         sub.long[local] = 0;
         sub.pc[local] = pc;
@@ -111,13 +124,15 @@ impl Sm {
     pub(crate) fn handed_over(&mut self, slot: u8) {
         let warp = &mut self.warps[slot as usize];
         warp.unhanded -= 1;
-        if warp.unhanded == 0 {
-            if warp.arrival_pending {
+        let fence_complete = warp.unhanded == 0;
+        if warp.arrival_left > 0 {
+            warp.arrival_left -= 1;
+            if warp.arrival_left == 0 {
                 self.arrival_complete(slot);
             }
-            if self.fenced >> slot & 1 == 1 {
-                self.look_at_fence(slot);
-            }
+        }
+        if fence_complete && self.fenced >> slot & 1 == 1 {
+            self.look_at_fence(slot);
         }
     }
 
@@ -144,19 +159,18 @@ impl Sm {
 
     /// A copy to shared memory of group `group` is complete.
     pub(crate) fn copy_done(&mut self, slot: u8, group: u32) {
-        let mut fallen = [0u8; 64];
-        let mut count = 0;
-        self.warps[slot as usize].copies.done(group, |counter| {
-            if count < fallen.len() {
-                fallen[count] = counter;
-                count += 1;
+        let warp = &mut self.warps[slot as usize];
+        let (generation, now, wheel) = (warp.generation, self.now, &mut self.wheel);
+        warp.copies.done(group, |counter, from| {
+            if (counter as usize) < COUNTERS {
+                let event = Event::CounterFalls {
+                    slot,
+                    counter,
+                    generation,
+                };
+                wheel.schedule(now.max(from), event);
             }
         });
-        for &counter in &fallen[..count] {
-            if counter < 6 {
-                self.counter_falls(slot, counter);
-            }
-        }
     }
 
     /// The last lane of the warp in `slot` has exited.
@@ -194,6 +208,8 @@ impl Sm {
             self.warps[slot].resident = false;
         }
         self.copy_check.clear(place as u8);
+        self.forget_barriers(warps);
+        self.charge_drained();
         self.freed = true;
         self.finished_at = self.now + 1;
     }
@@ -204,7 +220,21 @@ impl Sm {
             self.statistics.active_cycles += cycles;
             self.statistics.resident_warp_cycles += cycles * self.resident_warps as u64;
         }
-        self.active_since = cycle;
+        self.active_since = self.active_since.max(cycle);
+    }
+
+    /// A CTA has ended in this cycle: sub-cores that waited for its last stores are idle from now on.
+    fn charge_drained(&mut self) {
+        for sub_core in 0..SUB_CORES {
+            if self.sub_cores[sub_core].charge_to == StallReason::Drain && !self.draining(sub_core)
+            {
+                let sub = &mut self.sub_cores[sub_core];
+                if sub.charged_until < self.now {
+                    sub.charge(self.now);
+                }
+                sub.charge_to = StallReason::Idle;
+            }
+        }
     }
 
     /// Whether ended warps of a sub-core still wait for something.

@@ -1,4 +1,9 @@
 //! What can happen to an SM at a known cycle.
+//!
+//! Events of a warp that may come after its end carry its generation: its slot may hold another warp by
+//! then.
+
+use crate::dependence::Hold;
 
 /// Index of a memory instruction in the memory unit's pending-request table.
 pub type RecordIndex = u16;
@@ -7,28 +12,47 @@ pub type RecordIndex = u16;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A dependence counter of a warp falls by one; visible to issue in this cycle.
-    CounterFalls { slot: u8, counter: u8 },
+    CounterFalls {
+        slot: u8,
+        counter: u8,
+        generation: u8,
+    },
     /// A DEPBAR.LE of this warp takes hold.
     DepbarHolds {
         slot: u8,
         counter: u8,
         at_most: u8,
         others: u8,
+        generation: u8,
     },
     /// The warp's CTA barrier takes hold, unless it has been released by now.
     BarrierHolds { slot: u8, generation: u8 },
     /// The CTA barrier lets these warps go.
-    BarrierReleases { cta: u8, wait: u8 },
+    BarrierReleases { wait: u8 },
     /// A sleeping or fenced warp goes on.
-    WarpWakes { slot: u8 },
+    WarpWakes { slot: u8, hold: Hold },
     /// A variable-latency instruction outside the memory unit has read its sources.
-    SourcesRead { slot: u8, counter: u8, hazard: u16 },
+    SourcesRead {
+        slot: u8,
+        counter: u8,
+        hazard: u16,
+        generation: u8,
+    },
+    /// A variable-latency result outside the memory unit wants the write ports.
+    ResultReady {
+        slot: u8,
+        counter: u8,
+        hazard: u16,
+        banks: u8,
+        generation: u8,
+    },
     /// A variable-latency result outside the memory unit is written.
     ResultWritten {
         slot: u8,
         counter: u8,
         hazard: u16,
         variable: bool,
+        generation: u8,
     },
     /// The oldest instruction of this sub-core's address stages asks for the shared unit.
     HandOver { sub_core: u8 },

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 use source::Scope;
 
+use crate::dependence::Hold;
 use crate::event::Event;
 use crate::sm::Sm;
-use crate::stall_reason::StallReason;
 
 hardware::parameters! {
     /// Memory fences: cycles that they cost beyond what they wait for (MODEL.md §2.4).
@@ -53,6 +53,11 @@ impl Orders {
         self.base != before
     }
 
+    /// Operations that are not acknowledged, or follow one that is not.
+    pub fn len(&self) -> usize {
+        self.remaining.len()
+    }
+
     /// The order that the next operation will get.
     pub fn next(&self) -> u32 {
         self.base + self.remaining.len() as u32
@@ -79,7 +84,7 @@ impl Sm {
         let order = self.orders.next();
         self.warps[slot as usize].fence = Some(Fence { scope, order });
         self.fenced |= 1 << slot;
-        self.hold(slot, StallReason::Membar);
+        self.hold(slot, Hold::Fence);
         self.look_at_fence(slot);
     }
 
@@ -96,8 +101,9 @@ impl Sm {
         if done {
             self.warps[slot as usize].fence = None;
             self.fenced &= !(1 << slot);
+            let hold = Hold::Fence;
             self.wheel
-                .schedule(self.now + cost.max(1), Event::WarpWakes { slot });
+                .schedule(self.now + cost.max(1), Event::WarpWakes { slot, hold });
         }
     }
 

@@ -18,7 +18,7 @@ impl Sm {
             let bit = 1u16 << local;
             let counters = sub.wait[local] & sub.nonzero[local];
             let reason = if sub.held & bit != 0 {
-                sub.held_by[local]
+                self.held_reason(slot % SUB_CORES, local)
             } else if sub.dependent & bit != 0 {
                 StallReason::ShortScoreboard
             } else if sub.fetch.waits_for_instruction(local) {

@@ -9,6 +9,7 @@
 //! once per issued instruction in an order that does not depend on windows or threads.
 
 mod allocate;
+mod audit;
 mod barrier;
 mod constant_cache;
 mod control;
@@ -37,6 +38,7 @@ mod tags;
 mod units;
 mod wheel;
 
+pub use audit::UnderWay;
 pub use error::SmError;
 pub use hang::WaitingWarp;
 pub use hazard::{Hazard, HazardKind};

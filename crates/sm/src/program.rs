@@ -319,7 +319,12 @@ impl Program {
                 .map_or(timing.unit as u8, |unit| unit as u8),
             interval,
             latency: timing.latency,
-            read_window: timing.read_cycles.max(1),
+            // Long enough for the reads of one bank, whatever the table says.
+            read_window: timing
+                .read_cycles
+                .max(bank_needs[0])
+                .max(bank_needs[1])
+                .clamp(1, 30),
             bank_needs,
             reuses,
             write_banks,

@@ -3,10 +3,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use source::{Cycle, Effect, Fault, Reply, Request, SmId, Source, Token, WarpMask, WarpSlot};
+use source::{
+    Cycle, Effect, Fault, Reply, Request, RequestId, SmId, Source, Token, WarpMask, WarpSlot,
+};
 
 use crate::barrier::Wait;
 use crate::copies::CopyGroups;
+use crate::dependence::{COUNTERS, Hold};
 use crate::event::{Event, RecordIndex};
 use crate::fence::{Fence, Orders};
 use crate::front_end::level1::{Level1, Purpose};
@@ -68,12 +71,15 @@ pub(crate) struct Warp {
     pub(crate) unacknowledged: u32,
     /// Deferred operations with pending registers.
     pub(crate) deferred: u32,
-    pub(crate) arrival_pending: bool,
+    /// Memory instructions still to be handed over before the warp counts as arrived at its barrier.
+    pub(crate) arrival_left: u32,
+    /// Counts the warps of this slot, so that late events of one do not reach the next.
+    pub(crate) generation: u8,
     /// Counts releases, so that a hold scheduled before one does not outlive it.
     pub(crate) barrier_generation: u8,
     pub(crate) fence: Option<Fence>,
-    /// DEPBAR condition that holds the warp: (counter, at most, others).
-    pub(crate) depbar: Option<(u8, u8, u8)>,
+    /// Values that DEPBAR.LE allows the counters while it holds the warp.
+    pub(crate) depbar: [u8; COUNTERS],
     pub(crate) copies: CopyGroups,
 }
 
@@ -265,7 +271,7 @@ impl Sm {
                     sector,
                     line,
                     waiters,
-                } => self.fill(sector, line, waiters),
+                } => self.fill(id, sector, line, waiters),
                 Outstanding::Bypass { record } => self.part_arrives(record),
                 Outstanding::Write { slot, order } => {
                     self.acknowledged(order);
@@ -286,11 +292,11 @@ impl Sm {
     }
 
     #[inline]
-    fn fill(&mut self, sector: u64, line: u32, waiters: u32) {
+    fn fill(&mut self, id: RequestId, sector: u64, line: u32, waiters: u32) {
         let now = self.now;
         let (l1d, records) = (&mut self.unit.l1d, &mut self.unit.records);
         let wheel = &mut self.wheel;
-        l1d.fill(sector, line, waiters, |index| {
+        l1d.fill(sector, id, line, waiters, |index| {
             let record = &mut records[index];
             record.waiting -= 1;
             record.ready = record.ready.max(now);
@@ -304,41 +310,69 @@ impl Sm {
     #[inline]
     fn handle<S: Source>(&mut self, event: Event, source: &mut S) {
         match event {
-            Event::CounterFalls { slot, counter } => self.counter_falls(slot, counter),
+            Event::CounterFalls {
+                slot,
+                counter,
+                generation,
+            } => self.counter_falls_of(slot, counter, generation),
             Event::DepbarHolds {
                 slot,
                 counter,
                 at_most,
                 others,
+                generation,
             } => {
-                self.depbar_holds(slot, counter, at_most, others);
+                let warp = &self.warps[slot as usize];
+                if warp.generation == generation && !warp.ended {
+                    self.depbar_holds(slot, counter, at_most, others);
+                }
             }
             Event::BarrierHolds { slot, generation } => {
                 let warp = &self.warps[slot as usize];
                 if warp.resident && !warp.ended && warp.barrier_generation == generation {
-                    self.hold(slot, StallReason::Barrier);
+                    self.hold(slot, Hold::Barrier);
                 }
             }
-            Event::BarrierReleases { wait, .. } => self.release_barrier(wait as usize, source),
-            Event::WarpWakes { slot } => self.release(slot),
+            Event::BarrierReleases { wait } => self.release_barrier(wait as usize, source),
+            Event::WarpWakes { slot, hold } => self.release(slot, hold),
             Event::SourcesRead {
                 slot,
                 counter,
                 hazard,
+                generation,
             } => {
                 if counter != 7 {
-                    self.counter_falls(slot, counter);
+                    self.counter_falls_of(slot, counter, generation);
                 }
                 self.hazards.sources_read(hazard, &self.program);
+            }
+            Event::ResultReady {
+                slot,
+                counter,
+                hazard,
+                banks,
+                generation,
+            } => {
+                let ports = &mut self.sub_cores[slot as usize % SUB_CORES].write_ports;
+                let written = ports.book_load(self.now, self.now, banks);
+                let event = Event::ResultWritten {
+                    slot,
+                    counter,
+                    hazard,
+                    variable: true,
+                    generation,
+                };
+                self.wheel.schedule(written + 1, event);
             }
             Event::ResultWritten {
                 slot,
                 counter,
                 hazard,
                 variable,
+                generation,
             } => {
                 if counter != 7 {
-                    self.counter_falls(slot, counter);
+                    self.counter_falls_of(slot, counter, generation);
                 }
                 if hazard != NO_HAZARD {
                     self.hazards.retired(hazard, &self.program, self.now);
@@ -383,7 +417,7 @@ impl Sm {
 
     /// No live warp and nothing under way.
     pub fn is_idle(&self) -> bool {
-        self.resident_ctas == 0 && self.port.in_flight() == 0 && self.wheel.next() == u64::MAX
+        self.resident_ctas == 0 && self.port.in_flight() == 0 && self.next_cycle() == u64::MAX
     }
 
     /// First cycle after the end of the last CTA.
@@ -399,6 +433,10 @@ impl Sm {
                     sub.charge_to = StallReason::Idle;
                 }
                 sub.charge(end.0);
+            } else {
+                // The pipeline ran empty behind the last CTA: idle slots.
+                sub.slots[StallReason::Idle as usize] -= sub.charged_until - end.0;
+                sub.charged_until = end.0;
             }
             for (sum, slots) in self.statistics.slots.iter_mut().zip(sub.slots) {
                 *sum += slots;

@@ -2,6 +2,7 @@
 //! file of its name.
 
 use crate::constant_cache::ConstantCache;
+use crate::dependence::COUNTERS;
 use crate::event::RecordIndex;
 use crate::front_end::fetch::Fetch;
 use crate::front_end::level0::Level0;
@@ -32,6 +33,8 @@ pub struct Latched {
     pub record: RecordIndex,
     /// Its entry in the hazard table.
     pub hazard: u16,
+    /// Generation of its warp.
+    pub generation: u8,
     /// First cycle in which it is in this stage.
     pub since: u64,
 }
@@ -70,8 +73,8 @@ pub struct SubCore {
     pub dependent: u16,
     /// Warps held by a barrier, fence, sleep or DEPBAR.
     pub held: u16,
-    /// Why they are held.
-    pub held_by: [StallReason; SLOTS],
+    /// Why they are held: bits of [`crate::dependence::Hold`].
+    pub holds: [u8; SLOTS],
     /// Warps that wait for a constant line, and which.
     pub constant_wait: u16,
     /// The line each of them waits for.
@@ -81,7 +84,9 @@ pub struct SubCore {
     /// Wait mask of each warp's next instruction.
     pub wait: [u8; SLOTS],
     /// Dependence counters.
-    pub counters: [[u8; 6]; SLOTS],
+    pub counters: [[u8; COUNTERS]; SLOTS],
+    /// Warps with a counter close to its largest value.
+    pub nearly_full: u16,
     /// Counters that are not zero, bit k = counter k.
     pub nonzero: [u8; SLOTS],
     /// Counters raised by something that goes off the SM.
@@ -90,8 +95,10 @@ pub struct SubCore {
     pub younger: [u16; SLOTS],
     /// The warp that issued last.
     pub greedy: usize,
-    /// Cycles left in which the greedy warp's constant miss keeps others back.
-    pub constant_hold: u32,
+    /// First cycle in which others may pass the greedy warp that misses a constant.
+    pub others_from: u64,
+    /// Warps whose next instruction has missed its constant at least once.
+    pub constant_missed: u16,
     /// Counters about to rise.
     pub increments: [Option<Increment>; 4],
     /// Control stage.
@@ -149,17 +156,19 @@ impl SubCore {
             stall_ends: MaskRing::new(),
             dependent: 0,
             held: 0,
-            held_by: [StallReason::Idle; SLOTS],
+            holds: [0; SLOTS],
             constant_wait: 0,
             constant_line: [0; SLOTS],
             pc: [0; SLOTS],
             wait: [0; SLOTS],
-            counters: [[0; 6]; SLOTS],
+            counters: [[0; COUNTERS]; SLOTS],
+            nearly_full: 0,
             nonzero: [0; SLOTS],
             long: [0; SLOTS],
             younger: [0; SLOTS],
             greedy: NO_SLOT,
-            constant_hold: parameters.issue.constant_hold,
+            others_from: 0,
+            constant_missed: 0,
             increments: [None; 4],
             control: None,
             allocate: None,
@@ -203,32 +212,6 @@ impl SubCore {
         }
     }
 
-    /// Counters that rise in cycle `now`.
-    #[inline]
-    fn raise_counters(&mut self, now: u64) {
-        let place = (now % 4) as usize;
-        let Some(increment) = self.increments[place] else {
-            return;
-        };
-        if increment.cycle > now {
-            return;
-        }
-        self.increments[place] = None;
-        let slot = increment.slot as usize;
-        for counter in [increment.write, increment.read] {
-            if counter < 6 {
-                self.counters[slot][counter as usize] += 1;
-                self.nonzero[slot] |= 1 << counter;
-                if increment.long {
-                    self.long[slot] |= 1 << counter;
-                } else if self.counters[slot][counter as usize] == 1 {
-                    self.long[slot] &= !(1 << counter);
-                }
-            }
-        }
-        self.look_at_counters(slot);
-    }
-
     /// Whether the sub-core has something to do in the next cycle.
     #[inline]
     fn busy(&self) -> bool {
@@ -259,8 +242,12 @@ impl Sm {
         self.allocate(sub_core);
         self.enter_memory_stages(sub_core);
         self.control(sub_core);
-        let reason = self.issue(sub_core, source, shared)?;
+        let mut reason = self.issue(sub_core, source, shared)?;
         self.fetch(sub_core);
+        if self.resident_ctas == 0 && reason != StallReason::Selected {
+            // What is left in the pipeline stalls nobody.
+            reason = StallReason::Idle;
+        }
 
         let stages_busy = self.unit.stages[sub_core].busy();
         let sub = &mut self.sub_cores[sub_core];

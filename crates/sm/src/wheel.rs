@@ -138,6 +138,11 @@ impl Wheel {
         }
     }
 
+    /// Events not taken yet.
+    pub fn pending(&self) -> usize {
+        self.pending
+    }
+
     /// Cycle of the earliest event, `u64::MAX` if there is none.
     #[inline]
     pub fn next(&self) -> u64 {

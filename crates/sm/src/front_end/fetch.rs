@@ -135,7 +135,9 @@ impl Fetch {
         } else {
             self.valid_heads &= !(1 << slot);
             if head != NEVER {
-                self.becomes_valid.set(slot, head, now);
+                // Further ahead than the ring reaches: looked at again on the way.
+                let cycle = head.min(now + crate::ring::REACH);
+                self.becomes_valid.set(slot, cycle, now);
             }
         }
     }
@@ -143,7 +145,12 @@ impl Fetch {
     /// Heads that become valid in cycle `now`.
     #[inline]
     pub fn tick(&mut self, now: u64) {
-        self.valid_heads |= self.becomes_valid.take(now);
+        let mut heads = self.becomes_valid.take(now);
+        while heads != 0 {
+            let slot = heads.trailing_zeros() as usize;
+            heads &= heads - 1;
+            self.look_at_head(slot, now);
+        }
     }
 
     /// Next cycle after `now` in which a head becomes valid.
@@ -219,15 +226,18 @@ impl Fetch {
         now + offset
     }
 
-    /// The line that a waiting fetch of `slot` wanted arrived in cycle `now`.
-    pub fn answer(&mut self, slot: usize, epoch: u32, now: u64) {
+    /// The line that the waiting fetch of `pc` by `slot` wanted arrived in cycle `now`.
+    pub fn answer(&mut self, slot: usize, pc: u32, epoch: u32, now: u64) {
         if epoch != self.epoch[slot] {
             return;
         }
+        // Entries hold consecutive instructions; lines may arrive in any order.
         let count = self.count[slot] as usize;
-        let Some(entry) = (0..count).find(|&entry| self.valid[slot][entry] == NEVER) else {
+        let oldest = self.next[slot].wrapping_sub(count as u32);
+        let entry = pc.wrapping_sub(oldest) as usize;
+        if entry >= count || self.valid[slot][entry] != NEVER {
             return;
-        };
+        }
         self.valid[slot][entry] = self.book_answer(now) + self.to_issue - 1;
         if entry == 0 {
             self.look_at_head(slot, now);

@@ -36,6 +36,7 @@ pub enum Access {
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
     line: u32,
+    pc: u32,
     slot: u8,
     epoch: u32,
 }
@@ -98,7 +99,15 @@ impl Level0 {
             self.hits += 1;
             return Access::Hit;
         }
-        self.miss(Waiter { line, slot, epoch }, now)
+        self.miss(
+            Waiter {
+                line,
+                pc,
+                slot,
+                epoch,
+            },
+            now,
+        )
     }
 
     #[cold]
@@ -164,11 +173,11 @@ impl Level0 {
         true
     }
 
-    /// Calls `answer(slot, epoch)` for each fetch that waited for `line`, oldest first.
-    pub fn answer(&mut self, line: u32, mut answer: impl FnMut(u8, u32)) {
+    /// Calls `answer(slot, pc, epoch)` for each fetch that waited for `line`, oldest first.
+    pub fn answer(&mut self, line: u32, mut answer: impl FnMut(u8, u32, u32)) {
         self.waiters.retain(|waiter| {
             if waiter.line == line {
-                answer(waiter.slot, waiter.epoch);
+                answer(waiter.slot, waiter.pc, waiter.epoch);
             }
             waiter.line != line
         });

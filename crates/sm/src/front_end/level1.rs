@@ -169,21 +169,18 @@ impl Level1 {
             return;
         }
         let sectors = (self.line_bytes as u64).div_ceil(Sector::BYTES);
-        let miss = Miss {
-            line: key,
-            sectors_left: sectors as u8,
-            waiters: vec![waiter],
-        };
-        let index = match self.free_misses.pop() {
-            Some(index) => {
-                self.misses[index as usize] = miss;
-                index
-            }
-            None => {
-                self.misses.push(miss);
-                self.misses.len() as u16 - 1
-            }
-        };
+        let index = self.free_misses.pop().unwrap_or_else(|| {
+            self.misses.push(Miss {
+                line: 0,
+                sectors_left: 0,
+                waiters: Vec::with_capacity(8),
+            });
+            self.misses.len() as u16 - 1
+        });
+        let miss = &mut self.misses[index as usize];
+        miss.line = key;
+        miss.sectors_left = sectors as u8;
+        miss.waiters.push(waiter);
         let (base, kind) = if constant {
             (self.constant_address, RequestKind::Constant)
         } else {
@@ -207,11 +204,12 @@ impl Level1 {
         if entry.sectors_left > 0 {
             return;
         }
-        let waiters = std::mem::take(&mut entry.waiters);
+        let mut waiters = std::mem::take(&mut entry.waiters);
         self.tags.fill(entry.line, now);
         self.free_misses.push(miss);
-        for waiter in waiters {
+        for waiter in waiters.drain(..) {
             self.reply(wheel, waiter, now);
         }
+        self.misses[miss as usize].waiters = waiters;
     }
 }

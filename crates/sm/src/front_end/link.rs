@@ -78,14 +78,16 @@ impl Sm {
             Purpose::Demand => {
                 sub.level0.arrive_demand(line, now);
                 let fetch = &mut sub.fetch;
-                sub.level0
-                    .answer(line, |slot, epoch| fetch.answer(slot as usize, epoch, now));
+                sub.level0.answer(line, |slot, pc, epoch| {
+                    fetch.answer(slot as usize, pc, epoch, now)
+                });
             }
             Purpose::Prefetch => {
                 if sub.level0.arrive_prefetch(line, now) {
                     let fetch = &mut sub.fetch;
-                    sub.level0
-                        .answer(line, |slot, epoch| fetch.answer(slot as usize, epoch, now));
+                    sub.level0.answer(line, |slot, pc, epoch| {
+                        fetch.answer(slot as usize, pc, epoch, now)
+                    });
                 }
                 if sub.level0.wants_link() {
                     self.level1.arm(&mut self.wheel, now);

@@ -124,6 +124,26 @@ impl Hazards {
         self.count
     }
 
+    /// Instructions of variable latency that are not over.
+    pub fn under_way(&self) -> usize {
+        let listed = self.warps.iter().flat_map(|table| &table.under_way);
+        listed
+            .filter(|&&index| self.entries[index as usize].settles == u64::MAX)
+            .count()
+    }
+
+    /// Entries that are neither free nor listed by a warp: always 0.
+    pub fn lost(&self) -> usize {
+        let listed: usize = self.warps.iter().map(|table| table.under_way.len()).sum();
+        let mut free = 0;
+        let mut next = self.free;
+        while next != NO_HAZARD {
+            free += 1;
+            next = self.entries[next as usize].next_free;
+        }
+        self.entries.len() - free - listed
+    }
+
     /// A new warp starts in `slot`.
     pub fn start_warp(&mut self, slot: u8) {
         if !self.enabled {
@@ -133,7 +153,11 @@ impl Hazards {
         table.written.fill(SETTLED);
         table.uniform_read.fill(SETTLED);
         table.reading.fill(0);
-        table.under_way.clear();
+        // Only settled writes can be left: nothing of variable latency outlives its CTA.
+        for index in table.under_way.drain(..) {
+            self.entries[index as usize].next_free = self.free;
+            self.free = index;
+        }
     }
 
     /// Instruction `row` at `pc` is issued in cycle `now`, in effect in `lanes` of the `active` ones.

@@ -1,9 +1,10 @@
 //! The issue decision of one cycle: who is tried, what stops it, and what issuing changes
 //! (MODEL.md §2.1 to 2.4).
 
-use source::{Cycle, Fault, Pc, Source, Special, WarpSlot};
+use source::{Cycle, Fault, Operation, Pc, Source, Special, WarpSlot};
 
 use super::cggty;
+use crate::dependence::Hold;
 use crate::event::Event;
 use crate::hazard::HazardKind;
 use crate::program::{NO_CONSTANT, Path, Row};
@@ -23,19 +24,18 @@ impl Sm {
         let now = self.now;
         let sub = &mut self.sub_cores[sub_core];
         if let Some(stuck) = sub.control {
+            // Cycles in which nobody is looked at do not count.
+            sub.others_from += 1;
             return Ok(self.stuck_reason(&stuck));
         }
         if now < sub.port_opens {
+            sub.others_from += 1;
             return Ok(StallReason::Dispatch);
         }
         let greedy = sub.greedy;
-        if sub.constant_wait >> greedy & 1 == 1 && self.only_constant_missing(sub_core, greedy) {
+        if now < sub.others_from && self.only_constant_missing(sub_core, greedy) {
             // The greedy warp's constant miss keeps the others back for a while.
-            let sub = &mut self.sub_cores[sub_core];
-            sub.constant_hold = sub.constant_hold.saturating_sub(1);
-            if sub.constant_hold > 0 {
-                return Ok(StallReason::ConstantMiss);
-            }
+            return Ok(StallReason::ConstantMiss);
         }
         let mut candidates = self.sub_cores[sub_core].ready();
         let mut first_reason = None;
@@ -58,15 +58,25 @@ impl Sm {
                     sub.constant_wait |= 1 << slot;
                     sub.constant_line[slot] = row.constant_line;
                     self.level1.arm(&mut self.wheel, now);
-                    if slot == greedy {
-                        sub.constant_hold = sub.constant_hold.saturating_sub(1);
-                        if sub.constant_hold > 0 {
-                            return Ok(StallReason::ConstantMiss);
+                    if sub.constant_missed >> slot & 1 == 0 {
+                        sub.constant_missed |= 1 << slot;
+                        if slot == greedy {
+                            let hold = self.parameters.issue.constant_hold as u64;
+                            sub.others_from = now + hold.saturating_sub(1);
                         }
+                    }
+                    if slot == greedy && now < sub.others_from {
+                        return Ok(StallReason::ConstantMiss);
                     }
                     first_reason.get_or_insert(StallReason::ConstantMiss);
                     continue;
                 }
+            }
+            if sub.nearly_full >> slot & 1 == 1
+                && sub.would_overflow(slot, row.write_counter, row.read_counter)
+            {
+                first_reason.get_or_insert(StallReason::ShortScoreboard);
+                continue;
             }
             let warp_slot = slot * 4 + sub_core;
             if self.warps[warp_slot].deferred > 0 && self.touches_deferred(warp_slot as u8, slot) {
@@ -142,16 +152,25 @@ impl Sm {
             sub.port_opens = now + 1 + row.blocks_port as u64;
         }
         sub.greedy = slot;
-        sub.constant_hold = self.parameters.issue.constant_hold;
+        sub.others_from = 0;
+        if row.constant_line != NO_CONSTANT && row.path == Path::Fixed {
+            sub.constants.count(sub.constant_missed & bit == 0);
+            sub.constant_missed &= !bit;
+        }
 
         // Where the warp goes on.
-        let next = self.effect.next.0;
+        // The next pc of a blocked warp is known when its barrier lets it go.
+        let next = if self.effect.blocked {
+            pc.wrapping_add(1)
+        } else {
+            self.effect.next.0
+        };
         if self.effect.ended {
             sub.present &= !bit;
             sub.fetch.end(slot);
             sub.dependent &= !bit;
         } else {
-            if next == pc + 1 {
+            if next == pc.wrapping_add(1) {
                 sub.fetch.pop(slot, now);
             } else {
                 sub.fetch.redirect(slot, next, now);
@@ -171,6 +190,7 @@ impl Sm {
             unit,
             record: u16::MAX,
             hazard,
+            generation: self.warps[warp_slot as usize].generation,
             since: now + 1,
         };
         if row.path == Path::Memory {
@@ -191,12 +211,15 @@ impl Sm {
         let deferred = self.effect.accesses && self.effect.access.deferred.is_some();
         let record = &mut self.unit.records[index];
         record.hazard = hazard;
-        let ordered =
-            deferred || record.operation == source::Operation::Store && record.sectors.count > 0;
+        let writes = matches!(
+            record.operation,
+            Operation::Store | Operation::Atomic | Operation::Reduction
+        );
+        let ordered = deferred || writes && record.sectors.count > 0;
         if ordered {
             record.order = self.orders.add();
         }
-        let copies = self.effect.accesses && record.operation == source::Operation::CopyToShared;
+        let copies = self.effect.accesses && record.operation == Operation::CopyToShared;
         let warp = &mut self.warps[warp_slot as usize];
         warp.outstanding += 1;
         warp.unhanded += 1;
@@ -229,10 +252,10 @@ impl Sm {
         let cta = self.warps[warp_slot as usize].cta;
         let access = &self.effect.access;
         match access.operation {
-            source::Operation::CopyToShared => {
+            Operation::CopyToShared => {
                 self.copy_check.start(index, cta, pc, self.now, access);
             }
-            source::Operation::Load if !self.copy_check.is_empty() => {
+            Operation::Load if !self.copy_check.is_empty() => {
                 if let Some((copy, issued)) = self.copy_check.touched(cta, access) {
                     let kind = HazardKind::CopyNotWaitedFor;
                     let found = self.now - issued;
@@ -248,9 +271,14 @@ impl Sm {
     #[inline]
     fn special(&mut self, pc: u32, slot: u8) {
         let now = self.now;
+        let generation = self.warps[slot as usize].generation;
+        let in_effect = self.effect.lanes != 0;
         match self.program.rows[pc as usize].special {
             Special::None | Special::Clock | Special::ErrorBarrier => {}
             Special::Exit | Special::CtaBarrier => {}
+            // With a guard that is false in all lanes none of these happens.
+            Special::WaitCounter { .. } | Special::Fence(_) | Special::InvalidateL1
+                if !in_effect => {}
             Special::WaitCounter {
                 counter,
                 at_most,
@@ -264,15 +292,22 @@ impl Sm {
                         counter,
                         at_most,
                         others,
+                        generation,
                     },
                 );
             }
             Special::CommitCopies => {
                 let counter = self.program.rows[pc as usize].write_counter;
-                if self.warps[slot as usize].copies.commit(counter) {
+                let complete =
+                    !in_effect || self.warps[slot as usize].copies.commit(counter, now + 3);
+                if complete && counter != 7 {
                     // Nothing under way: complete as soon as the counter has risen.
-                    self.wheel
-                        .schedule(now + 3, Event::CounterFalls { slot, counter });
+                    let event = Event::CounterFalls {
+                        slot,
+                        counter,
+                        generation,
+                    };
+                    self.wheel.schedule(now + 3, event);
                 }
             }
             Special::Fence(scope) => self.starts_fence(slot, scope),
@@ -286,12 +321,13 @@ impl Sm {
         let (arrived, blocked) = (self.effect.arrived, self.effect.blocked);
         let (released, sleep, ended) = (self.effect.released, self.effect.sleep, self.effect.ended);
         if arrived || blocked {
-            self.arrives_at_barrier(slot, blocked);
+            self.arrives_at_barrier(slot, blocked, released);
         }
         if sleep > 0 {
-            self.hold(slot, StallReason::Sleeping);
-            self.wheel
-                .schedule(self.now + sleep, Event::WarpWakes { slot });
+            let hold = Hold::Sleep;
+            self.hold(slot, hold);
+            let wakes = self.now.saturating_add(sleep);
+            self.wheel.schedule(wakes, Event::WarpWakes { slot, hold });
         }
         if released != 0 {
             self.barrier_complete(released);
@@ -315,6 +351,9 @@ impl Sm {
     /// Whether the warp could be issued but for a constant line.
     fn only_constant_missing(&self, sub_core: usize, slot: usize) -> bool {
         let sub = &self.sub_cores[sub_core];
+        if sub.constant_wait >> slot & 1 == 0 {
+            return false;
+        }
         let others = sub.stalled | sub.dependent | sub.held;
         (sub.present & sub.fetch.valid_heads & !others) >> slot & 1 == 1
     }
@@ -332,7 +371,7 @@ impl Sm {
         let slot = cggty::select(sub.present, sub.greedy, &sub.younger);
         let bit = 1u16 << slot;
         if sub.held & bit != 0 {
-            sub.held_by[slot]
+            self.held_reason(sub_core, slot)
         } else if sub.stalled & bit != 0 {
             StallReason::Wait
         } else if sub.fetch.waits_for_instruction(slot) {

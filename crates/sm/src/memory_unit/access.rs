@@ -168,7 +168,9 @@ impl Sm {
     fn finish_lookup(&mut self, index: RecordIndex, done: u64) {
         let record = &mut self.unit.records[index];
         record.ready = record.ready.max(done);
-        let stored = matches!(record.operation, Operation::Store) && record.deferred.is_none();
+        // Writes through L1 are acknowledged later; what passes it by ends with its last answer.
+        let past = record.bypass || record.deferred.is_some();
+        let stored = matches!(record.operation, Operation::Store) && !past;
         if stored || record.kind == MemoryKind::GlobalStore && record.sectors.count == 0 {
             self.wheel.schedule(done, Event::Retired { record: index });
         } else if record.waiting == 0 {

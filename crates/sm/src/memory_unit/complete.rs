@@ -33,9 +33,22 @@ impl Sm {
             _ => {
                 let sub_core = record.sub_core as usize;
                 let start = now.max(self.unit.return_free[sub_core]);
-                let end = start + record.transfer as u64;
-                let sub = &mut self.sub_cores[sub_core];
-                let written = sub.write_ports.book_load(now, end, record.banks);
+                let cycles = record.transfer as u64;
+                let registers = self.program.rows[record.pc as usize].registers_written as u64;
+                let ports = &mut self.sub_cores[sub_core].write_ports;
+                let mut written = start + cycles;
+                if registers > 1 && registers <= cycles {
+                    // One register after the other, the banks in turn; a port that is taken delays the
+                    // rest.
+                    written = start;
+                    for register in 0..registers {
+                        let share =
+                            cycles * (register + 1) / registers - cycles * register / registers;
+                        written = ports.book_load(now, written + share, 1 << (register & 1));
+                    }
+                } else {
+                    written = ports.book_load(now, written, record.banks);
+                }
                 self.unit.return_free[sub_core] = written;
                 self.wheel
                     .schedule(written + 1, Event::WrittenBack { record: index });
@@ -52,10 +65,11 @@ impl Sm {
     fn release_write(&mut self, index: RecordIndex) {
         let record = &mut self.unit.records[index];
         let (slot, write, read) = (record.slot, record.write_counter, record.read_counter);
-        let (hazard, with_write) = (record.hazard, record.read_with_write);
+        let hazard = record.hazard;
+        let unread = record.read_counter != NO_COUNTER || record.read_with_write;
         record.write_counter = NO_COUNTER;
-        if with_write {
-            record.read_counter = NO_COUNTER;
+        record.read_counter = NO_COUNTER;
+        if unread {
             if read != NO_COUNTER {
                 self.counter_falls(slot, read);
             }
@@ -76,7 +90,12 @@ impl Sm {
         let (slot, counter) = (record.slot, record.write_counter);
         record.write_counter = NO_COUNTER;
         if counter != NO_COUNTER {
-            let event = Event::CounterFalls { slot, counter };
+            let generation = self.warps[slot as usize].generation;
+            let event = Event::CounterFalls {
+                slot,
+                counter,
+                generation,
+            };
             self.wheel.schedule(self.now + release, event);
         }
         record.kind = MemoryKind::SharedStore;
@@ -90,7 +109,7 @@ impl Sm {
         let (slot, operation, group) = (record.slot, record.operation, record.group);
         let (deferred, order, hazard) = (record.deferred, record.order, record.hazard);
         let write = record.write_counter;
-        if write != NO_COUNTER {
+        if write != NO_COUNTER || record.read_counter != NO_COUNTER {
             self.release_write(index);
         }
         if let Some(token) = deferred {

@@ -34,6 +34,11 @@ impl CopyCheck {
         self.copies.is_empty()
     }
 
+    /// Copies under way.
+    pub fn len(&self) -> usize {
+        self.copies.len()
+    }
+
     /// The LDGSTS at `pc` of CTA slot `cta` is issued.
     pub fn start(&mut self, record: RecordIndex, cta: u8, pc: u32, now: u64, access: &Access) {
         if access.operation != Operation::CopyToShared || access.lanes == 0 {

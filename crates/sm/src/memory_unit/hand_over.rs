@@ -45,12 +45,16 @@ impl Sm {
             return;
         }
         // Packets are bounded by credits: an instruction that may send many waits for room.
-        if !self.port.has_room(64) {
-            return;
-        }
+        let room = self.port.has_room(64);
+        let unit = &self.unit;
+        let may_go = |sub_core: u8| {
+            let oldest = unit.stages[sub_core as usize].oldest();
+            unit.asking >> sub_core & 1 == 1
+                && (room || oldest.is_none_or(|index| !unit.records[index].sends_packets()))
+        };
         let turn = (1..=4)
-            .map(|step| (self.unit.last_served + step) % 4)
-            .find(|&sub_core| self.unit.asking >> sub_core & 1 == 1);
+            .map(|step| (unit.last_served + step) % 4)
+            .find(|&sub_core| may_go(sub_core));
         let Some(sub_core) = turn else { return };
         self.unit.asking &= !(1 << sub_core);
         self.unit.last_served = sub_core;

@@ -2,7 +2,7 @@
 //! (MODEL.md §7.5).
 
 use crate::port::{Outstanding, Port};
-use source::{RequestKind, Sector};
+use source::{RequestId, RequestKind, Sector};
 
 hardware::parameters! {
     /// The L1 data cache.
@@ -156,7 +156,7 @@ impl L1d {
             }
             if self.pending[way] >> part & 1 == 1 {
                 self.load_misses += 1;
-                let id = source::RequestId(self.request[way][part]);
+                let id = RequestId(self.request[way][part]);
                 if let Outstanding::Sector { waiters, .. } = *port.waiting(id) {
                     let head = self.add_waiter(record, waiters);
                     if let Outstanding::Sector { waiters, .. } = port.waiting(id) {
@@ -190,12 +190,23 @@ impl L1d {
 
     /// The answer to a missing sector: makes it valid and calls `wake` for each waiting record.
     #[inline]
-    pub fn fill(&mut self, sector: u64, place: u32, waiters: u32, mut wake: impl FnMut(u16)) {
+    pub fn fill(
+        &mut self,
+        sector: u64,
+        id: RequestId,
+        place: u32,
+        waiters: u32,
+        mut wake: impl FnMut(u16),
+    ) {
         self.missing -= 1;
         let part = sector % LINE_SECTORS;
         if place != u32::MAX {
             let way = place as usize;
-            if self.tags[way] == sector / LINE_SECTORS && self.pending[way] >> part & 1 == 1 {
+            // The line may have been dropped and asked for again meanwhile.
+            if self.tags[way] == sector / LINE_SECTORS
+                && self.pending[way] >> part & 1 == 1
+                && self.request[way][part as usize] == id.0
+            {
                 self.pending[way] &= !(1 << part);
                 self.valid[way] |= 1 << part;
             }

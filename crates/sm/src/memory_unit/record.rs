@@ -91,6 +91,17 @@ impl Records {
         index
     }
 
+    /// Records in use.
+    pub fn in_use(&self) -> usize {
+        let mut free = 0;
+        let mut next = self.free;
+        while next != NONE {
+            free += 1;
+            next = self.records[next as usize].next_free;
+        }
+        self.records.len() - free
+    }
+
     /// Frees a record.
     pub fn remove(&mut self, index: RecordIndex) {
         self.records[index as usize].next_free = self.free;
@@ -165,17 +176,33 @@ impl Record {
         self.deferred = None;
         self.operation = Operation::Load;
         self.space = Space::Global;
-        if effect.accesses && effect.access.lanes != 0 {
-            self.place(&effect.access);
+        if effect.accesses {
+            // Without lanes there is nothing to do, but the token must be given back.
+            self.deferred = effect.access.deferred;
+            if effect.access.lanes != 0 {
+                self.place(&effect.access);
+            }
         }
+    }
+
+    /// Whether it may send packets to L2.
+    #[inline]
+    pub fn sends_packets(&self) -> bool {
+        matches!(
+            self.kind,
+            MemoryKind::GlobalLoad
+                | MemoryKind::GlobalStore
+                | MemoryKind::GlobalAtomic
+                | MemoryKind::CopyToShared
+        )
     }
 
     /// Works out what the addresses mean for time.
     fn place(&mut self, access: &Access) {
         self.operation = access.operation;
         self.space = access.space;
-        self.bypass = access.bypass;
-        self.deferred = access.deferred;
+        self.bypass =
+            access.bypass || matches!(access.operation, Operation::Atomic | Operation::Reduction);
         match access.space {
             Space::Global | Space::Local | Space::Texture => {
                 self.sectors.coalesce(access);

@@ -177,6 +177,17 @@ impl Stages {
         Some(oldest.enters[STAGES])
     }
 
+    /// The instruction that is handed over next.
+    #[inline]
+    pub fn oldest(&self) -> Option<RecordIndex> {
+        self.staged.front().map(|staged| staged.record)
+    }
+
+    /// Instructions in the latch, the queue and the stages.
+    pub fn len(&self) -> usize {
+        self.latch.iter().len() + self.queue.len() + self.staged.len()
+    }
+
     /// The shared unit takes the oldest instruction in cycle `now`.
     pub fn hand_over(&mut self, now: u64) -> Option<RecordIndex> {
         let staged = self.staged.pop_front()?;

@@ -1,6 +1,8 @@
 //! A scripted source: straight-line instructions described by hand, and a bench that records when each
 //! one is issued.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
+
+pub mod random;
 
 use std::sync::Arc;
 
