@@ -29,6 +29,46 @@ pub enum Path {
     SharedFloat64,
 }
 
+/// Units that return results in the order of issue: an instruction without a counter is covered by a
+/// later one of its queue, and one may overwrite another's registers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Queue {
+    /// None: results come in any order.
+    Any,
+    /// MUFU, conversions, POPC, FLO.
+    SpecialFunction,
+    /// FP64 with variable latency.
+    Double,
+    /// Shared-memory loads and atomics, LDSM, SHFL.
+    Shared,
+    /// Textures.
+    Texture,
+    /// REDUX.
+    Redux,
+}
+
+impl Queue {
+    fn of(description: &Description) -> Queue {
+        use sass::Class;
+        match description.class {
+            Class::SpecialFunction | Class::Conversion | Class::BitScan | Class::DivisionCheck => {
+                Queue::SpecialFunction
+            }
+            Class::RedirectedFp64 | Class::Conversion64 | Class::Dmma884 => Queue::Double,
+            Class::Texture => Queue::Texture,
+            Class::Shuffle | Class::Movm => Queue::Shared,
+            Class::Redux => Queue::Redux,
+            _ => match description.memory.map(|shape| shape.kind) {
+                Some(
+                    MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic,
+                ) => Queue::Shared,
+                _ => Queue::Any,
+            },
+        }
+    }
+}
+
 /// A general-register source operand as the read ports and the reuse cache see it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Operand {
@@ -79,6 +119,8 @@ pub struct Row {
     pub read_counter: u8,
     /// Way out of Control.
     pub path: Path,
+    /// Whose results come in order.
+    pub queue: Queue,
     /// Unit.
     pub unit: UnitIndex,
     /// Unit that is tried first, equal to `unit` if there is only one.
@@ -313,6 +355,7 @@ impl Program {
             write_counter: control.write_counter.unwrap_or(7),
             read_counter: control.read_counter.unwrap_or(7),
             path,
+            queue: Queue::of(description),
             unit: timing.unit as u8,
             first_unit: timing
                 .alternative

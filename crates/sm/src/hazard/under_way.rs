@@ -2,7 +2,7 @@
 //! others. The slow half of the hazard check.
 
 use super::{HazardKind, Hazards, LISTED, NO_HAZARD, SETTLED};
-use crate::program::{Mark, Program, Row};
+use crate::program::{Mark, Path, Program, Queue, Row};
 
 /// An instruction of variable latency, or a fixed-latency write that shares its register with others.
 #[derive(Clone, Copy)]
@@ -170,7 +170,10 @@ impl Hazards {
         for step in 0..self.warps[slot as usize].under_way.len() {
             let index = self.warps[slot as usize].under_way[step];
             let entry = self.entries[index as usize];
-            if !entry.writes_pending || entry.lanes & lanes == 0 || entry.pc == pc {
+            if !entry.writes_pending || entry.lanes & lanes == 0 || entry.issued == now {
+                continue;
+            }
+            if entry.settles == u64::MAX && in_order(program, entry.pc, pc) {
                 continue;
             }
             let Some(written) = covering(program.marks(entry.writes), place) else {
@@ -204,7 +207,8 @@ impl Hazards {
             let entry = self.entries[index as usize];
             if entry.reads_pending
                 && entry.lanes & lanes != 0
-                && entry.pc != pc
+                && entry.issued != now
+                && !reads_before_write(program, entry.pc, pc)
                 && covering(program.marks(entry.reads), place).is_some()
             {
                 let found = now - entry.issued;
@@ -377,6 +381,24 @@ impl Hazards {
             self.prune(program, slot, now);
         }
     }
+}
+
+/// Whether both instructions return their results through one queue, in order.
+fn in_order(program: &Program, first: u32, second: u32) -> bool {
+    let (first, second) = (
+        &program.rows[first as usize],
+        &program.rows[second as usize],
+    );
+    first.queue != Queue::Any && first.queue == second.queue && second.path != Path::Fixed
+}
+
+/// Whether `second` cannot write before `first` has read: they share a queue, or go down the memory
+/// unit one behind the other.
+fn reads_before_write(program: &Program, first: u32, second: u32) -> bool {
+    let both_memory = [first, second]
+        .iter()
+        .all(|&pc| program.rows[pc as usize].path == Path::Memory);
+    both_memory || in_order(program, first, second)
 }
 
 /// The use that covers `place`.

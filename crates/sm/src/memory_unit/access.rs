@@ -5,6 +5,7 @@ use source::{MemoryKind, Operation, RequestKind, Sector};
 use super::l1d::Lookup;
 use crate::event::{Event, RecordIndex};
 use crate::port::Outstanding;
+use crate::program::Queue;
 use crate::sm::Sm;
 
 impl Sm {
@@ -24,11 +25,25 @@ impl Sm {
         if record.matrices {
             done += parameters.matrix_lookup;
         }
-        let event = match record.kind {
-            MemoryKind::SharedStore => Event::Retired { record: index },
-            _ => Event::DataReady { record: index },
-        };
-        self.wheel.schedule(done, event);
+        if record.kind == MemoryKind::SharedStore {
+            self.wheel.schedule(done, Event::Retired { record: index });
+        } else {
+            self.return_in_order(index, done);
+        }
+    }
+
+    /// The data of `record` are at hand in cycle `done`, but not before those of earlier instructions of
+    /// its queue.
+    pub(crate) fn return_in_order(&mut self, index: RecordIndex, done: u64) {
+        let record = &self.unit.records[index];
+        let mut done = done;
+        if self.program.rows[record.pc as usize].queue == Queue::Shared {
+            let last = &mut self.unit.shared_last[record.sub_core as usize];
+            done = done.max(*last);
+            *last = done;
+        }
+        self.wheel
+            .schedule(done, Event::DataReady { record: index });
     }
 
     /// The accesses of `record` reach the L1 data cache in this cycle, one sector after the other.

@@ -89,8 +89,7 @@ impl Sm {
         let to_lookup = self.parameters.memory_unit.to_lookup;
         match kind {
             MemoryKind::Pass => {
-                self.wheel
-                    .schedule(now + to_lookup, Event::DataReady { record: index });
+                self.return_in_order(index, now + to_lookup);
             }
             MemoryKind::SharedLoad
             | MemoryKind::MatrixLoad

@@ -127,6 +127,8 @@ pub struct MemoryUnit {
     pub generators: [u64; 4],
     /// When shared memory becomes free.
     pub shared_free: u64,
+    /// When the last result of the shared-memory queue of each sub-core is at hand: they come in order.
+    pub shared_last: [u64; 4],
     /// When the path to each sub-core becomes free.
     pub return_free: [u64; 4],
     /// Records whose accesses wait for room in L1 or the port, oldest first.
@@ -162,6 +164,7 @@ impl MemoryUnit {
             pending: 0,
             generators: [0; 4],
             shared_free: 0,
+            shared_last: [0; 4],
             return_free: [0; 4],
             retry: VecDeque::with_capacity(64),
             constant_waiters: Vec::with_capacity(32),
