@@ -5,8 +5,15 @@
 //! CTA barrier makes a split wait. Splits take turns when the running one waits, at YIELD and at
 //! backward branches, so that lanes of one warp can wait for each other in loops (DESIGN.md W5).
 //!
-//! A lane that waits in BSYNC for lanes that spin until it goes on is let go by their YIELD: if all
-//! lanes it waits for are in splits that have yielded, it leaves the barrier and runs.
+//! A convergence barrier is there for speed alone; code that needs lanes to meet says WARPSYNC. So a
+//! lane never has to stay in one:
+//!
+//! * A lane that waits in BSYNC for lanes that spin until it goes on is let go by their YIELD: if all
+//!   lanes it waits for are in splits that have yielded, it leaves the barrier and runs.
+//! * Lanes let go may arm the same barrier anew while others still wait in it. Who waits without
+//!   being a participant any more goes on.
+//! * If all lanes wait in convergence barriers and WARPSYNCs for each other, those in the convergence
+//!   barrier at the lowest address are let go.
 
 use smallvec::SmallVec;
 
@@ -73,11 +80,6 @@ impl Splits {
     #[inline(always)]
     pub(crate) fn converged(&self) -> bool {
         self.others.is_empty()
-    }
-
-    /// The splits that do not run.
-    pub(crate) fn others(&self) -> &[Split] {
-        &self.others
     }
 
     /// The running split goes on at `pc`.
@@ -149,8 +151,11 @@ impl Splits {
 
     /// The active lanes become the participants of barrier `b`.
     #[inline(always)]
-    pub(crate) fn arm(&mut self, b: u8) {
-        self.barriers[b as usize & 15] = self.active;
+    pub(crate) fn arm(&mut self, b: u8, lanes: u32) {
+        self.barriers[b as usize & 15] = lanes;
+        if !self.others.is_empty() {
+            self.settle();
+        }
     }
 
     /// The active lanes in `lanes` arrive at barrier `b`; all go on at `next` when the last
@@ -205,7 +210,33 @@ impl Splits {
         self.others.push(Split { pc: self.pc, lanes: self.active, wait, yielded: false });
         self.active = 0;
         self.settle();
-        if self.active == 0 {
+        self.run_next(0);
+        self.unlock();
+    }
+
+    /// If nothing can run although no lane waits for another warp, lets go the lanes in the
+    /// convergence barrier at the lowest address.
+    fn unlock(&mut self) {
+        while self.active == 0 && !self.others.iter().any(|s| matches!(s.wait, Wait::Cta(_))) {
+            let lowest = self
+                .others
+                .iter()
+                .filter_map(|s| match s.wait {
+                    Wait::Convergence(b) => Some((s.pc, b)),
+                    _ => None,
+                })
+                .min();
+            let Some((pc, b)) = lowest else {
+                return;
+            };
+            let mut lanes = 0;
+            for split in self.others.iter_mut().filter(|s| s.pc == pc) {
+                if split.wait == Wait::Convergence(b) {
+                    split.wait = Wait::None;
+                    lanes |= split.lanes;
+                }
+            }
+            self.barriers[b as usize & 15] &= !lanes;
             self.run_next(0);
         }
     }
@@ -222,6 +253,7 @@ impl Splits {
             self.settle();
             if self.active == 0 {
                 self.run_next(next);
+                self.unlock();
             }
         }
     }
@@ -286,7 +318,8 @@ impl Splits {
         self.others.extend(merged);
     }
 
-    /// Lets go what waits no longer: complete convergence barriers and WARPSYNC groups.
+    /// Lets go what waits no longer: complete convergence barriers and WARPSYNC groups, and lanes
+    /// that wait in a barrier of others.
     fn settle(&mut self) {
         loop {
             let complete = self.others.iter().map(|s| s.wait).find(|&wait| match wait {
@@ -296,8 +329,17 @@ impl Splits {
                 }
                 Wait::Lanes(mask) => mask & self.live & !self.waiting_at(wait) == 0,
             });
-            match complete {
-                Some(wait) => self.merge(wait),
+            if let Some(wait) = complete {
+                self.merge(wait);
+                continue;
+            }
+            let (barriers, live) = (self.barriers, self.live);
+            let stray = self.others.iter_mut().find(|split| match split.wait {
+                Wait::Convergence(b) => barriers[b as usize & 15] & live & split.lanes == 0,
+                _ => false,
+            });
+            match stray {
+                Some(split) => split.wait = Wait::None,
                 None => return,
             }
         }
@@ -390,6 +432,7 @@ impl Splits {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
@@ -402,7 +445,7 @@ mod tests {
     #[test]
     fn if_else_converges() {
         let mut s = started();
-        s.arm(0);
+        s.arm(0, s.active);
         s.advance(1);
         s.branch(0xffff, 10, 2);
         assert_eq!((s.pc, s.active), (2, 0xffff_0000));
@@ -416,7 +459,7 @@ mod tests {
     #[test]
     fn exit_of_the_missing_lanes_releases_the_barrier() {
         let mut s = started();
-        s.arm(3);
+        s.arm(3, s.active);
         s.branch(1, 10, 2);
         s.converge(3, s.active, 20);
         assert_eq!((s.pc, s.active), (10, 1));
@@ -427,7 +470,7 @@ mod tests {
     #[test]
     fn a_yield_lets_go_who_waits_for_the_yielder() {
         let mut s = started();
-        s.arm(0);
+        s.arm(0, s.active);
         s.branch(!1, 5, 2); // lane 0 leaves the loop
         s.converge(0, 1, 20);
         assert_eq!((s.pc, s.active), (5, !1));
@@ -448,6 +491,46 @@ mod tests {
         assert_eq!((s.pc, s.active), (4, 1));
         s.synchronize(u32::MAX, 1, 31);
         assert_eq!((s.pc, s.active), (31, u32::MAX));
+    }
+
+    #[test]
+    fn who_waits_in_a_barrier_of_others_goes_on() {
+        let mut s = started();
+        s.arm(0, s.active);
+        s.branch(!0xf, 5, 2); // lanes 0 to 3 leave the loop and wait
+        s.converge(0, 0xf, 20);
+        assert_eq!((s.pc, s.active), (5, !0xf));
+        // The others arm the barrier for a scope of their own.
+        s.arm(0, s.active);
+        s.advance(6);
+        s.wait(Wait::Lanes(u32::MAX));
+        assert_eq!((s.pc, s.active), (20, 0xf));
+    }
+
+    #[test]
+    fn lanes_that_wait_for_each_other_are_unlocked() {
+        let mut s = started();
+        s.arm(0, u32::MAX);
+        s.branch(!1, 10, 2);
+        s.converge(0, 1, 20); // lane 0 waits for all
+        assert_eq!(s.active, !1);
+        s.advance(11);
+        s.wait(Wait::Lanes(u32::MAX)); // who wait for lane 0
+        assert_eq!((s.pc, s.active), (20, 1));
+        s.synchronize(u32::MAX, 1, 11);
+        assert_eq!((s.pc, s.active), (11, u32::MAX));
+        assert!(s.describe().is_none());
+    }
+
+    #[test]
+    fn a_warpsync_without_its_lanes_is_told() {
+        let mut s = started();
+        s.branch(!1, 10, 2);
+        s.wait(Wait::Lanes(3));
+        assert_eq!(s.active, !1);
+        s.wait(Wait::Lanes(0xf1));
+        let text = s.describe().unwrap();
+        assert!(text.contains("WARPSYNC for lanes 0x00000001"), "{text}");
     }
 
     #[test]

@@ -273,10 +273,8 @@ pub(crate) fn execute(
         }
         Op::Arm { barrier, condition } => {
             let lanes = lanes & warp.predicate(condition);
-            if lanes == warp.splits.active {
-                warp.splits.arm(barrier);
-            } else if lanes != 0 {
-                warp.splits.barriers[barrier as usize & 15] = lanes;
+            if lanes != 0 {
+                warp.splits.arm(barrier, lanes);
             }
             warp.splits.advance(next);
         }
@@ -300,8 +298,8 @@ pub(crate) fn execute(
         Op::Restore { barrier, mask } => {
             if lanes != 0 {
                 let lane = lanes.trailing_zeros() as usize;
-                let mask = warp.fetch(mask)[lane];
-                warp.splits.barriers[barrier as usize & 15] = mask & warp.splits.live;
+                let mask = warp.fetch(mask)[lane] & warp.splits.live;
+                warp.splits.arm(barrier, mask);
             }
             warp.splits.advance(next);
         }
