@@ -1,8 +1,5 @@
 //! A ring of 64 cycles with a set of warps in each: the short waits of a sub-core.
 
-/// Cycles ahead that the ring reaches.
-pub const REACH: u64 = 63;
-
 /// Sets of local warp slots by cycle, up to 63 cycles ahead.
 pub struct MaskRing {
     masks: [u16; 64],
@@ -21,7 +18,7 @@ impl MaskRing {
     /// Enters `slot` for `cycle`, which lies after `now` and less than 64 cycles ahead.
     #[inline]
     pub fn set(&mut self, slot: usize, cycle: u64, now: u64) {
-        debug_assert!(cycle > now && cycle - now <= REACH);
+        debug_assert!(cycle > now && cycle - now < 64);
         let place = (cycle % 64) as usize;
         self.masks[place] |= 1 << slot;
         self.occupied |= 1 << place;

@@ -4,6 +4,8 @@
 //! with room. An entry is reserved at the request and freed at issue; L0 access in cycle c, answer
 //! latch c + 1, decode c + 2, issue from c + 3 on.
 
+use std::collections::VecDeque;
+
 use super::level0::{Access, Level0};
 use crate::ring::MaskRing;
 
@@ -24,6 +26,14 @@ hardware::parameters! {
 const NEVER: u64 = u64::MAX;
 /// Entries that a buffer can have at most.
 pub const MOST_ENTRIES: usize = 8;
+
+/// A fetch that waited for a line which is here now.
+#[derive(Clone, Copy)]
+struct Arrived {
+    slot: u8,
+    pc: u32,
+    epoch: u32,
+}
 
 /// Instruction buffers of the warps of one sub-core; `slot` is the warp's local slot, 0 to 15.
 pub struct Fetch {
@@ -46,9 +56,8 @@ pub struct Fetch {
     pub valid_heads: u16,
     /// Cycles in which a head becomes valid.
     becomes_valid: MaskRing,
-    /// Answers booked on the one answer port: bit i = cycle `port_base` + i.
-    port: u64,
-    port_base: u64,
+    /// Fetches whose line has arrived and that wait for the answer latch.
+    arrived: VecDeque<Arrived>,
 }
 
 impl Fetch {
@@ -71,8 +80,7 @@ impl Fetch {
             room: 0,
             valid_heads: 0,
             becomes_valid: MaskRing::new(),
-            port: 0,
-            port_base: 0,
+            arrived: VecDeque::with_capacity(16 * MOST_ENTRIES),
         }
     }
 
@@ -135,9 +143,7 @@ impl Fetch {
         } else {
             self.valid_heads &= !(1 << slot);
             if head != NEVER {
-                // Further ahead than the ring reaches: looked at again on the way.
-                let cycle = head.min(now + crate::ring::REACH);
-                self.becomes_valid.set(slot, cycle, now);
+                self.becomes_valid.set(slot, head, now);
             }
         }
     }
@@ -145,12 +151,7 @@ impl Fetch {
     /// Heads that become valid in cycle `now`.
     #[inline]
     pub fn tick(&mut self, now: u64) {
-        let mut heads = self.becomes_valid.take(now);
-        while heads != 0 {
-            let slot = heads.trailing_zeros() as usize;
-            heads &= heads - 1;
-            self.look_at_head(slot, now);
-        }
+        self.valid_heads |= self.becomes_valid.take(now);
     }
 
     /// Next cycle after `now` in which a head becomes valid.
@@ -160,7 +161,9 @@ impl Fetch {
     }
 
     /// One fetch in cycle `now`: for `last_issued` if it has room, else for the youngest with room.
-    /// `younger[slot]` is the set of warps younger than `slot`.
+    /// `younger[slot]` is the set of warps younger than `slot`. A hit takes the answer latch; without one
+    /// a fetch that waited gets it (that is how the greedy warp runs through a line that others wait for:
+    /// MODEL.md §3.4 a).
     #[inline]
     pub fn fetch(
         &mut self,
@@ -168,10 +171,7 @@ impl Fetch {
         last_issued: usize,
         younger: &[u16; 16],
         now: u64,
-    ) -> bool {
-        if self.room == 0 {
-            return false;
-        }
+    ) {
         let mut room = self.room;
         while room != 0 {
             let slot = if room >> last_issued & 1 == 1 {
@@ -185,7 +185,7 @@ impl Fetch {
             }
             let access = level0.access(slot as u8, self.next[slot], self.epoch[slot], now);
             let valid = match access {
-                Access::Hit => self.book_answer(now) + self.to_issue - 1,
+                Access::Hit => now + self.to_issue,
                 Access::Waits => NEVER,
                 Access::Refused => {
                     room &= !(1 << slot);
@@ -202,45 +202,48 @@ impl Fetch {
             if count == 0 {
                 self.look_at_head(slot, now);
             }
-            return true;
+            if access == Access::Hit {
+                return;
+            }
+            break;
         }
-        false
+        if !self.arrived.is_empty() {
+            self.answer_one(now);
+        }
     }
 
-    /// Whether a fetch could be made (now or when a redirect delay is over).
+    /// Whether a fetch could be made (now or when a redirect delay is over) or be answered.
     #[inline]
     pub fn wants(&self) -> bool {
-        self.room != 0
+        self.room != 0 || !self.arrived.is_empty()
     }
 
-    /// Books the answer port for an access in cycle `now`; returns the cycle of the answer latch.
+    /// The line that the fetch of `pc` by `slot` waited for has arrived; its answer takes the latch when
+    /// no hit does.
+    pub fn answer(&mut self, slot: u8, pc: u32, epoch: u32) {
+        if epoch == self.epoch[slot as usize] {
+            self.arrived.push_back(Arrived { slot, pc, epoch });
+        }
+    }
+
+    /// The answer latch is free in cycle `now`: the oldest fetch whose line has arrived is answered.
     #[inline]
-    fn book_answer(&mut self, now: u64) -> u64 {
-        let passed = now - self.port_base;
-        self.port = if passed >= 64 { 0 } else { self.port >> passed };
-        self.port_base = now;
-        let offset = (!self.port & !1).trailing_zeros() as u64;
-        if offset < 64 {
-            self.port |= 1 << offset;
-        }
-        now + offset
-    }
-
-    /// The line that the waiting fetch of `pc` by `slot` wanted arrived in cycle `now`.
-    pub fn answer(&mut self, slot: usize, pc: u32, epoch: u32, now: u64) {
-        if epoch != self.epoch[slot] {
+    fn answer_one(&mut self, now: u64) {
+        while let Some(Arrived { slot, pc, epoch }) = self.arrived.pop_front() {
+            let slot = slot as usize;
+            if epoch != self.epoch[slot] {
+                continue;
+            }
+            // Entries hold consecutive instructions; lines may arrive in any order.
+            let oldest = self.next[slot].wrapping_sub(self.count[slot] as u32);
+            let entry = pc.wrapping_sub(oldest) as usize;
+            if entry < self.count[slot] as usize {
+                self.valid[slot][entry] = now + self.to_issue;
+                if entry == 0 {
+                    self.look_at_head(slot, now);
+                }
+            }
             return;
-        }
-        // Entries hold consecutive instructions; lines may arrive in any order.
-        let count = self.count[slot] as usize;
-        let oldest = self.next[slot].wrapping_sub(count as u32);
-        let entry = pc.wrapping_sub(oldest) as usize;
-        if entry >= count || self.valid[slot][entry] != NEVER {
-            return;
-        }
-        self.valid[slot][entry] = self.book_answer(now) + self.to_issue - 1;
-        if entry == 0 {
-            self.look_at_head(slot, now);
         }
     }
 

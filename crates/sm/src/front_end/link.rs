@@ -78,16 +78,14 @@ impl Sm {
             Purpose::Demand => {
                 sub.level0.arrive_demand(line, now);
                 let fetch = &mut sub.fetch;
-                sub.level0.answer(line, |slot, pc, epoch| {
-                    fetch.answer(slot as usize, pc, epoch, now)
-                });
+                sub.level0
+                    .answer(line, |slot, pc, epoch| fetch.answer(slot, pc, epoch));
             }
             Purpose::Prefetch => {
                 if sub.level0.arrive_prefetch(line, now) {
                     let fetch = &mut sub.fetch;
-                    sub.level0.answer(line, |slot, pc, epoch| {
-                        fetch.answer(slot as usize, pc, epoch, now)
-                    });
+                    sub.level0
+                        .answer(line, |slot, pc, epoch| fetch.answer(slot, pc, epoch));
                 }
                 if sub.level0.wants_link() {
                     self.level1.arm(&mut self.wheel, now);

@@ -26,6 +26,9 @@ pub enum Act {
     Barrier,
     Arrive,
     Sleep(u64),
+    /// Sleeps this many cycles for each warp from this one to the eighth: the lower its number, the
+    /// longer.
+    Late(u64),
     /// Warps whose number in the CTA is this modulo four end here.
     ExitSome(u8),
     Exit,
@@ -38,6 +41,75 @@ pub enum Act {
 pub struct Line {
     pub step: Step,
     pub act: Act,
+}
+
+impl From<Step> for Line {
+    fn from(step: Step) -> Line {
+        let act = if step.barrier {
+            Act::Barrier
+        } else if step.ends {
+            Act::Exit
+        } else if let Some((space, operation, bytes)) = step.access {
+            Act::Access(space, operation, 2, bytes, 1)
+        } else {
+            Act::Nothing
+        };
+        Line { step, act }
+    }
+}
+
+impl Step {
+    pub fn act(self, act: Act) -> Line {
+        Line { step: self, act }
+    }
+
+    pub fn special(mut self, special: Special) -> Step {
+        self.description.special = special;
+        self
+    }
+
+    pub fn depbar(counter: u8, at_most: u8) -> Step {
+        Step::new(Class::DependenceBarrier).special(Special::WaitCounter {
+            counter,
+            at_most,
+            others: 0,
+        })
+    }
+
+    pub fn fence(scope: source::Scope) -> Step {
+        let mut step = Step::memory(MemoryKind::Pass, true, 4, None).special(Special::Fence(scope));
+        step.description.class = Class::Fence;
+        step
+    }
+
+    pub fn commit() -> Step {
+        Step::new(Class::DependenceBarrier).special(Special::CommitCopies)
+    }
+
+    pub fn mufu(to: u8, from: u8) -> Step {
+        Step::op(Class::SpecialFunction, to, [from, 255, 255])
+    }
+
+    pub fn load(to: u8) -> Step {
+        Step::memory(MemoryKind::GlobalLoad, false, 4, Some(to))
+    }
+
+    pub fn copy() -> Step {
+        Step::memory(MemoryKind::CopyToShared, false, 4, None)
+    }
+}
+
+/// A setup of one CTA.
+pub fn one_cta(warps: u32) -> Setup {
+    Setup {
+        window: 64,
+        check: true,
+        warps,
+        ctas: 1,
+        resident: 1,
+        start: 0,
+        salt: 1,
+    }
 }
 
 /// Raw material of one instruction: kind, three numbers, control bits.
@@ -411,6 +483,7 @@ impl Source for Machine {
             // Arrives without waiting: never completes a barrier here.
             Act::Arrive => effect.arrived = true,
             Act::Sleep(cycles) => effect.sleep = cycles,
+            Act::Late(cycles) => effect.sleep = cycles * (8 - self.number[w] as u64 % 8),
             Act::ExitSome(rest) if self.number[w] % 4 != rest => {}
             Act::ExitSome(_) | Act::Exit => {
                 effect.ended = true;
