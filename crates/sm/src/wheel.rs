@@ -21,6 +21,8 @@ pub struct Wheel {
     first: Box<[u32; HORIZON as usize]>,
     last: Box<[u32; HORIZON as usize]>,
     occupied: [u64; WORDS],
+    /// Words of `occupied` that are not zero.
+    summary: u32,
     /// Entries beyond the horizon: (cycle, sequence, event), smallest first.
     far: std::collections::BinaryHeap<std::cmp::Reverse<Far>>,
     sequence: u64,
@@ -57,6 +59,7 @@ impl Wheel {
             first: Box::new([NONE; HORIZON as usize]),
             last: Box::new([NONE; HORIZON as usize]),
             occupied: [0; WORDS],
+            summary: 0,
             far: std::collections::BinaryHeap::new(),
             sequence: 0,
             base: 0,
@@ -98,6 +101,7 @@ impl Wheel {
         if self.first[place] == NONE {
             self.first[place] = index;
             self.occupied[place / 64] |= 1 << (place % 64);
+            self.summary |= 1 << (place / 64);
         } else {
             self.nodes[self.last[place] as usize].next = index;
         }
@@ -120,6 +124,9 @@ impl Wheel {
         self.first[place] = node.next;
         if node.next == NONE {
             self.occupied[place / 64] &= !(1 << (place % 64));
+            if self.occupied[place / 64] == 0 {
+                self.summary &= !(1 << (place / 64));
+            }
         }
         self.nodes[index as usize].next = self.free;
         self.free = index;
@@ -155,15 +162,13 @@ impl Wheel {
         if first != 0 {
             return self.base + first.trailing_zeros() as u64;
         }
-        for step in 1..=WORDS {
-            let index = (word + step) % WORDS;
-            let mut bits = self.occupied[index];
-            if step == WORDS {
-                bits &= (1u64 << bit) - 1;
-            }
-            if bits != 0 {
-                return self.base + (step * 64 - bit) as u64 + bits.trailing_zeros() as u64;
-            }
+        // Words behind this one in turn, this one's lower bits last.
+        let rotated = self.summary as u64 | (self.summary as u64) << WORDS;
+        let behind = rotated >> (word + 1) & ((1 << WORDS) - 1);
+        if behind != 0 {
+            let step = behind.trailing_zeros() as usize + 1;
+            let bits = self.occupied[(word + step) % WORDS];
+            return self.base + (step * 64 - bit) as u64 + bits.trailing_zeros() as u64;
         }
         self.far.peek().map_or(u64::MAX, |far| far.0.cycle)
     }

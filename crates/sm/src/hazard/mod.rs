@@ -74,6 +74,8 @@ struct WarpTable {
     uniform_reader: Vec<u32>,
     /// Readers of variable latency that have not sampled yet, per register.
     reading: Vec<u8>,
+    /// Entries under way that will write, per register.
+    writing: Vec<u8>,
     /// Entries under way.
     under_way: Vec<u16>,
 }
@@ -104,6 +106,7 @@ impl Hazards {
                     uniform_read: vec![SETTLED; places],
                     uniform_reader: vec![0; places],
                     reading: vec![0; places],
+                    writing: vec![0; places],
                     under_way: Vec::with_capacity(32),
                 })
                 .collect(),
@@ -153,6 +156,7 @@ impl Hazards {
         table.written.fill(SETTLED);
         table.uniform_read.fill(SETTLED);
         table.reading.fill(0);
+        table.writing.fill(0);
         // Only settled writes can be left: nothing of variable latency outlives its CTA.
         for index in table.under_way.drain(..) {
             self.entries[index as usize].next_free = self.free;

@@ -100,7 +100,7 @@ impl Hazards {
         let issued = written >> 8;
         let settles = issued + program.distances.largest(written as u8);
         let row = &program.rows[pc as usize];
-        self.add_entry(Entry {
+        self.add_entry(program, Entry {
             slot,
             pc,
             issued,
@@ -128,11 +128,7 @@ impl Hazards {
         now: u64,
     ) {
         self.prune(program, slot, now);
-        let still_listed = self.warps[slot as usize].under_way.iter().any(|&index| {
-            let entry = &self.entries[index as usize];
-            entry.writes_pending && covering(program.marks(entry.writes), place).is_some()
-        });
-        if !still_listed {
+        if self.warps[slot as usize].writing[place] == 0 {
             let table = &mut self.warps[slot as usize];
             table.written[place] = now << 8 | mark.class as u64;
             table.lanes[place] = lanes;
@@ -140,7 +136,7 @@ impl Hazards {
             return;
         }
         let row = &program.rows[pc as usize];
-        self.add_entry(Entry {
+        self.add_entry(program, Entry {
             slot,
             pc,
             issued: now,
@@ -250,7 +246,7 @@ impl Hazards {
                 self.warps[slot as usize].written[place] = LISTED;
             }
         }
-        self.add_entry(Entry {
+        self.add_entry(program, Entry {
             slot,
             pc,
             issued: now,
@@ -265,8 +261,13 @@ impl Hazards {
         })
     }
 
-    pub(super) fn add_entry(&mut self, entry: Entry) -> u16 {
+    pub(super) fn add_entry(&mut self, program: &Program, entry: Entry) -> u16 {
         let slot = entry.slot as usize;
+        if entry.writes_pending {
+            count(program, &entry, &mut self.warps[slot].writing, |writing| {
+                writing.saturating_add(1)
+            });
+        }
         let index = if self.free == NO_HAZARD {
             self.entries.push(entry);
             self.entries.len() as u16 - 1
@@ -281,13 +282,17 @@ impl Hazards {
     }
 
     /// Takes settled fixed-latency writes off the list.
-    pub(super) fn prune(&mut self, _program: &Program, slot: u8, now: u64) {
+    pub(super) fn prune(&mut self, program: &Program, slot: u8, now: u64) {
         let table = &mut self.warps[slot as usize];
+        let writing = &mut table.writing;
         let entries = &mut self.entries;
         let free = &mut self.free;
         table.under_way.retain(|&index| {
             let entry = &mut entries[index as usize];
             if entry.settles <= now {
+                if entry.writes_pending {
+                    count(program, entry, writing, |writing| writing.saturating_sub(1));
+                }
                 entry.writes_pending = false;
                 entry.next_free = *free;
                 *free = index;
@@ -344,19 +349,19 @@ impl Hazards {
                 cycle,
             );
         }
+        let slot = entry.slot as usize;
+        count(program, &entry, &mut self.warps[slot].writing, |writing| {
+            writing.saturating_sub(1)
+        });
+        let mut pruned = false;
         for mark in program.marks(entry.writes) {
             for place in mark.first as usize..mark.first as usize + mark.count as usize {
-                let others = self.warps[entry.slot as usize]
-                    .under_way
-                    .iter()
-                    .any(|&other| {
-                        let other = &self.entries[other as usize];
-                        other.writes_pending
-                            && other.settles > now
-                            && covering(program.marks(other.writes), place).is_some()
-                    });
-                let table = &mut self.warps[entry.slot as usize];
-                if !others && table.written[place] & 0xff == LISTED {
+                if self.warps[slot].writing[place] > 0 && !pruned {
+                    self.prune(program, entry.slot, now);
+                    pruned = true;
+                }
+                let table = &mut self.warps[slot];
+                if table.writing[place] == 0 && table.written[place] & 0xff == LISTED {
                     table.written[place] = SETTLED;
                 }
             }
@@ -379,6 +384,17 @@ impl Hazards {
         }
         if self.warps[slot as usize].under_way.len() > 8 {
             self.prune(program, slot, now);
+        }
+    }
+}
+
+/// Changes the count of each register that `entry` writes.
+#[inline]
+fn count(program: &Program, entry: &Entry, writing: &mut [u8], change: impl Fn(u8) -> u8) {
+    for mark in program.marks(entry.writes) {
+        let first = mark.first as usize;
+        for writing in &mut writing[first..first + mark.count as usize] {
+            *writing = change(*writing);
         }
     }
 }

@@ -106,39 +106,46 @@ const BANKS: usize = 32;
 pub fn conflict_degree(addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> u32 {
     let words = (bytes as usize / 4).max(1);
     let lanes_per_pass = (32 / words).max(1);
+    let span = if lanes_per_pass == 32 { LaneMask::MAX } else { (1 << lanes_per_pass) - 1 };
     let mut degree = 0;
-    for pass in 0..32 / lanes_per_pass {
-        let pass_lanes = lanes >> (pass * lanes_per_pass)
-            & if lanes_per_pass == 32 {
-                u32::MAX
-            } else {
-                (1 << lanes_per_pass) - 1
-            };
-        if pass_lanes == 0 {
-            continue;
+    let mut passes = 0;
+    for first_lane in (0..32).step_by(lanes_per_pass) {
+        let pass_lanes = lanes >> first_lane & span;
+        if pass_lanes != 0 {
+            passes += 1;
+            degree += pass_degree(addresses, pass_lanes, first_lane, words);
         }
-        degree += pass_degree(addresses, pass_lanes, pass * lanes_per_pass, words);
     }
     // The transfer already counts one cycle per 128 bytes.
-    let passes = (0..32 / lanes_per_pass)
-        .filter(|pass| {
-            lanes >> (pass * lanes_per_pass)
-                & if lanes_per_pass == 32 {
-                    u32::MAX
-                } else {
-                    (1 << lanes_per_pass) - 1
-                }
-                != 0
-        })
-        .count() as u32;
-    if passes == 0 {
-        1
-    } else {
-        degree - (passes - 1)
-    }
+    if passes == 0 { 1 } else { degree - (passes - 1) }
 }
 
+/// Accesses of one pass. Most have no conflict: one word per bank at most.
 fn pass_degree(addresses: &[u64; 32], lanes: u32, first_lane: usize, words: usize) -> u32 {
+    let mut word_of_bank = [0u32; BANKS];
+    let mut seen = 0u32;
+    let mut left = lanes;
+    while left != 0 {
+        let lane = left.trailing_zeros() as usize + first_lane;
+        left &= left - 1;
+        let first = (addresses[lane] / 4) as u32;
+        for part in 0..words as u32 {
+            let word = first + part;
+            let bank = word as usize % BANKS;
+            if seen >> bank & 1 == 0 {
+                seen |= 1 << bank;
+                word_of_bank[bank] = word;
+            } else if word_of_bank[bank] != word {
+                return conflicting_degree(addresses, lanes, first_lane, words);
+            }
+        }
+    }
+    1
+}
+
+/// Accesses of a pass in which words of one bank differ.
+#[cold]
+fn conflicting_degree(addresses: &[u64; 32], lanes: u32, first_lane: usize, words: usize) -> u32 {
     let mut words_of_bank = [[u32::MAX; 32]; BANKS];
     let mut count = [0u8; BANKS];
     let mut lanes = lanes;
