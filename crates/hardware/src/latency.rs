@@ -133,6 +133,8 @@ names! {
         UniformOverwrite = "uniform_overwrite",
         /// Overwrites a uniform predicate.
         UniformPredicateOverwrite = "uniform_predicate_overwrite",
+        /// Overwrites a general register that the earlier instruction reads.
+        RegisterReadOverwrite = "register_read_overwrite",
         /// Overwrites a uniform register that the earlier instruction reads.
         UniformReadOverwrite = "uniform_read_overwrite",
         /// Overwrites a uniform predicate that the earlier instruction reads.
@@ -183,6 +185,7 @@ impl DistanceKind {
                 Axis::UniformPredicateWriter,
                 Some(Axis::UniformPredicateWriter),
             ),
+            RegisterReadOverwrite => (Axis::GeneralReader, Some(Axis::GeneralWriter)),
             UniformReadOverwrite => (Axis::UniformReader, Some(Axis::UniformWriter)),
             UniformPredicateReadOverwrite => (
                 Axis::UniformPredicateReader,
@@ -695,7 +698,7 @@ mod tests {
         class,uniform_predicate_writer,none,Add Mul,,,\n\
         class,uniform_predicate_reader,none,Add Mul,,,\n\
         distance,register address store_data,A,A,4,measured,test\n\
-        distance,register_overwrite,A,A,1,measured,test\n";
+        distance,register_overwrite register_read_overwrite,A,A,1,measured,test\n";
     const UNITS: &str = "class,unit,alternative,latency,interval,timing,read_cycles,work,rate,confidence,source\n\
         Add,integer,,4,2,fixed,3,,,measured,test\n\
         Mul,float32,integer,4,2,fixed,3,,,measured,test\n";
@@ -736,7 +739,9 @@ mod tests {
 
     #[test]
     fn a_distance_left_out_fails() {
-        let distances = DISTANCES.strip_suffix("distance,register_overwrite,A,A,1,measured,test\n");
+        let distances = DISTANCES.strip_suffix(
+            "distance,register_overwrite register_read_overwrite,A,A,1,measured,test\n",
+        );
         let error = load(&["Add", "Mul"], distances.expect("the last row"), UNITS)
             .expect_err("no overwrite distance");
         assert!(matches!(
