@@ -7,6 +7,7 @@ use crate::event::RecordIndex;
 use crate::front_end::fetch::Fetch;
 use crate::front_end::level0::Level0;
 use crate::parameters::SmParameters;
+use crate::program::{Path, Program};
 use crate::register_file::{ReadPorts, WritePorts};
 use crate::reuse_cache::ReuseCache;
 use crate::ring::MaskRing;
@@ -107,6 +108,8 @@ pub struct SubCore {
     pub allocate: Option<Latched>,
     /// First cycle in which the issue port is open.
     pub port_opens: u64,
+    /// Cycle in which issue should look again at warps that it could not take in this one.
+    pub try_again: u64,
     /// Execution units.
     pub units: Units,
     /// Read ports.
@@ -173,6 +176,7 @@ impl SubCore {
             control: None,
             allocate: None,
             port_opens: 0,
+            try_again: u64::MAX,
             units: Units::new(),
             read_ports: ReadPorts::new(register_file.read_ports),
             write_ports: WritePorts::new(),
@@ -212,14 +216,44 @@ impl SubCore {
         }
     }
 
-    /// Whether the sub-core has something to do in the next cycle.
+    /// Next cycle after `now` in which the sub-core can do something without an event from outside.
     #[inline]
-    fn busy(&self) -> bool {
-        self.control.is_some()
-            || self.allocate.is_some()
-            || self.ready() != 0
-            || self.fetch.wants()
-            || self.increments.iter().any(Option::is_some)
+    fn next_own_step(&self, program: &Program, now: u64) -> u64 {
+        if self.allocate.is_some() {
+            return now + 1;
+        }
+        let mut next = self.try_again.max(now + 1);
+        if let Some(latched) = self.control {
+            if latched.since > now {
+                return now + 1;
+            }
+            // Stuck. The memory unit and the shared FP64 unit wake the sub-core when they have room.
+            let row = &program.rows[latched.pc as usize];
+            if row.path == Path::Variable {
+                next = next.min(self.units.opens(row.unit, row.unit).max(now + 1));
+            }
+        }
+        for increment in self.increments.iter().flatten() {
+            next = next.min(increment.cycle);
+        }
+        next.min(self.fetch.next_fetch(now))
+            .min(self.stall_ends.next(now))
+            .min(self.fetch.next_valid(now))
+    }
+
+    /// Cycles slept through in which nobody was looked at because the issue port was not open: they do
+    /// not count for the constant hold.
+    #[inline]
+    fn skip_closed_port(&mut self, now: u64) {
+        let slept = now - self.charged_until;
+        if slept == 0 {
+            return;
+        }
+        if self.control.is_some() {
+            self.others_from += slept;
+        } else if self.charged_until < self.port_opens {
+            self.others_from += self.port_opens.min(now) - self.charged_until;
+        }
     }
 }
 
@@ -234,6 +268,7 @@ impl Sm {
     ) -> Result<(), (u8, Fault)> {
         let now = self.now;
         let sub = &mut self.sub_cores[sub_core];
+        sub.skip_closed_port(now);
         sub.charge(now);
         sub.stalled &= !sub.stall_ends.take(now);
         sub.fetch.tick(now);
@@ -249,15 +284,11 @@ impl Sm {
             reason = StallReason::Idle;
         }
 
-        let stages_busy = self.unit.stages[sub_core].busy();
+        let next_entry = self.unit.stages[sub_core].next_entry(now);
         let sub = &mut self.sub_cores[sub_core];
         sub.slots[reason as usize] += 1;
         sub.charged_until = now + 1;
-        sub.next_step = if stages_busy || sub.busy() {
-            now + 1
-        } else {
-            sub.stall_ends.next(now).min(sub.fetch.next_valid(now))
-        };
+        sub.next_step = next_entry.min(sub.next_own_step(&self.program, now));
         if sub.next_step > now + 1 {
             let reason = self.waiting_reason(sub_core);
             self.sub_cores[sub_core].charge_to = reason;

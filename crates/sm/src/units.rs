@@ -60,6 +60,12 @@ impl Units {
         }
     }
 
+    /// First cycle in which `first` or `second` can take an instruction.
+    #[inline]
+    pub fn opens(&self, first: UnitIndex, second: UnitIndex) -> u64 {
+        self.free_at[first as usize].min(self.free_at[second as usize])
+    }
+
     /// `unit` takes an instruction in cycle `now` and is busy for `interval` cycles.
     #[inline]
     pub fn take(&mut self, unit: UnitIndex, now: u64, interval: u64) {

@@ -212,6 +212,22 @@ impl Fetch {
         }
     }
 
+    /// Next cycle after `now` in which a fetch can be made or answered.
+    #[inline]
+    pub fn next_fetch(&self, now: u64) -> u64 {
+        if !self.arrived.is_empty() {
+            return now + 1;
+        }
+        let mut next = NEVER;
+        let mut room = self.room;
+        while room != 0 {
+            let slot = room.trailing_zeros() as usize;
+            room &= room - 1;
+            next = next.min(self.not_before[slot].max(now + 1));
+        }
+        next
+    }
+
     /// Whether a fetch could be made (now or when a redirect delay is over) or be answered.
     #[inline]
     pub fn wants(&self) -> bool {

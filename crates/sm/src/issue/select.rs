@@ -23,6 +23,7 @@ impl Sm {
     ) -> Result<StallReason, (u8, Fault)> {
         let now = self.now;
         let sub = &mut self.sub_cores[sub_core];
+        sub.try_again = u64::MAX;
         if let Some(stuck) = sub.control {
             // Cycles in which nobody is looked at do not count.
             sub.others_from += 1;
@@ -30,11 +31,13 @@ impl Sm {
         }
         if now < sub.port_opens {
             sub.others_from += 1;
+            sub.try_again = sub.port_opens;
             return Ok(StallReason::Dispatch);
         }
         let greedy = sub.greedy;
         if now < sub.others_from && self.only_constant_missing(sub_core, greedy) {
             // The greedy warp's constant miss keeps the others back for a while.
+            self.sub_cores[sub_core].try_again = now + 1;
             return Ok(StallReason::ConstantMiss);
         }
         let mut candidates = self.sub_cores[sub_core].ready();
@@ -49,6 +52,8 @@ impl Sm {
                 match sub.units.choose(row.first_unit, row.unit, now) {
                     Some(free) => unit = free,
                     None => {
+                        let opens = sub.units.opens(row.first_unit, row.unit);
+                        sub.try_again = sub.try_again.min(opens);
                         first_reason.get_or_insert(StallReason::MathPipe);
                         continue;
                     }
@@ -66,6 +71,7 @@ impl Sm {
                         }
                     }
                     if slot == greedy && now < sub.others_from {
+                        sub.try_again = now + 1;
                         return Ok(StallReason::ConstantMiss);
                     }
                     first_reason.get_or_insert(StallReason::ConstantMiss);
@@ -75,6 +81,7 @@ impl Sm {
             if sub.nearly_full >> slot & 1 == 1
                 && sub.would_overflow(slot, row.write_counter, row.read_counter)
             {
+                sub.try_again = now + 1;
                 first_reason.get_or_insert(StallReason::ShortScoreboard);
                 continue;
             }
@@ -85,6 +92,7 @@ impl Sm {
             }
             self.issue_warp(sub_core, slot, unit, source, shared)
                 .map_err(|fault| (warp_slot as u8, fault))?;
+            self.sub_cores[sub_core].try_again = now + 1;
             return Ok(StallReason::Selected);
         }
         Ok(first_reason.unwrap_or_else(|| self.waiting_reason(sub_core)))

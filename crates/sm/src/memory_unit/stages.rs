@@ -91,19 +91,25 @@ impl Stages {
         }
     }
 
-    /// Whether anything may change without an event from outside.
+    /// Next cycle after `now` in which the latch or the head of the queue may move; UNKNOWN if that
+    /// depends on a hand-over.
     #[inline]
-    pub fn busy(&self) -> bool {
-        let waiting = self.latch.is_some() && self.queue.len() + self.staged.len() < self.capacity;
-        let entering = match self.queue.front() {
-            Some((_, lengths, _)) => {
-                let first = first_stage(lengths);
-                let free = self.staged.back().map_or(&self.left, |last| &last.leaves);
-                free[..=first].iter().all(|&leaves| leaves != UNKNOWN)
+    pub fn next_entry(&self, now: u64) -> u64 {
+        let mut next = UNKNOWN;
+        if let Some((_, from)) = self.latch
+            && self.queue.len() + self.staged.len() < self.capacity
+        {
+            next = from.max(now + 1);
+        }
+        if let Some((_, lengths, from)) = self.queue.front() {
+            let first = first_stage(lengths);
+            let free = self.staged.back().map_or(&self.left, |last| &last.leaves);
+            let free = free[..=first].iter().copied().max().unwrap_or(0);
+            if free != UNKNOWN {
+                next = next.min(free.max(*from).max(now + 1));
             }
-            None => false,
-        };
-        waiting || entering
+        }
+        next
     }
 
     /// The head enters the first stage in cycle `now`.
