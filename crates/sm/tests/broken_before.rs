@@ -297,9 +297,9 @@ fn a_mufu_result_waits_for_a_younger_fixed_result() {
     assert_eq!(distance(9, 0), 19);
 }
 
-/// Slots after the last store of a CTA are idle, not drain.
+/// Slots between the last EXIT and the last acknowledgement are drain, on the sub-core that stored.
 #[test]
-fn drain_ends_with_the_cta() {
+fn drain_lasts_to_the_last_acknowledgement() {
     let lines = vec![
         Step::memory(MemoryKind::GlobalStore, false, 4, None).into(),
         Step::exit().into(),
@@ -312,4 +312,19 @@ fn drain_ends_with_the_cta() {
         "{drain} of {}",
         outcome.end
     );
+}
+
+/// Loads that wait for one sector go on in the order in which they were issued.
+#[test]
+fn the_oldest_waiter_of_a_sector_goes_first() {
+    let mut lines: Vec<Line> = (0..3)
+        .map(|n| Step::load(20 + n).write_counter(n).stall(2).into())
+        .collect();
+    lines.extend((0..3).map(|n| Line::from(Step::nop().waits(1 << n))));
+    lines.push(Step::exit().into());
+    let outcome = run(lines, one_cta(1));
+    let went_on: Vec<u64> = (3..6).map(|pc| issue(&outcome, 0, pc)).collect();
+    // One transfer of two cycles after the other.
+    assert_eq!(went_on[1] - went_on[0], 2);
+    assert_eq!(went_on[2] - went_on[1], 2);
 }

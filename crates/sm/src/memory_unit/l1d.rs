@@ -211,7 +211,15 @@ impl L1d {
                 self.valid[way] |= 1 << part;
             }
         }
-        let mut next = waiters;
+        // The list starts with the youngest; the oldest goes first.
+        let mut next = NO_WAITER;
+        let mut rest = waiters;
+        while rest != NO_WAITER {
+            let after = self.waiters[rest as usize].1;
+            self.waiters[rest as usize].1 = next;
+            next = rest;
+            rest = after;
+        }
         while next != NO_WAITER {
             let (record, after) = self.waiters[next as usize];
             self.waiters[next as usize].1 = self.free_waiters;
