@@ -5,13 +5,17 @@
 //! CTA barrier makes a split wait. Splits take turns when the running one waits, at YIELD and at
 //! backward branches, so that lanes of one warp can wait for each other in loops (DESIGN.md W5).
 //!
-//! A convergence barrier is there for speed alone; code that needs lanes to meet says WARPSYNC. So a
+//! A convergence barrier completes when a BSYNC, BREAK or EXIT leaves no participant missing, and
+//! lets go its participants only: a function may save a barrier (BMOV) and use it for a scope of its
+//! own while lanes of the caller's scope wait in it.
+//!
+//! Convergence barriers are there for speed alone; code that needs lanes to meet says WARPSYNC. So a
 //! lane never has to stay in one:
 //!
 //! * A lane that waits in BSYNC for lanes that spin until it goes on is let go by their YIELD: if all
-//!   lanes it waits for are in splits that have yielded, it leaves the barrier and runs.
-//! * Lanes let go may arm the same barrier anew while others still wait in it. Who waits without
-//!   being a participant any more goes on.
+//!   lanes it waits for are in splits that have yielded [`PATIENCE`] times while no lane came to wait,
+//!   it leaves the barrier and runs. (Loops of compare-and-swap have a YIELD too, but there a lane
+//!   comes to wait in nearly every round, and the warp stays together.)
 //! * If all lanes wait in convergence barriers and WARPSYNCs for each other, those in the convergence
 //!   barrier at the lowest address are let go.
 
@@ -19,6 +23,10 @@ use smallvec::SmallVec;
 
 /// Number of convergence barriers of a warp.
 pub(crate) const BARRIERS: usize = 16;
+
+/// Turns of YIELD without an arrival after which waiting lanes are let go. The machine's own rule is
+/// not known; one would do for progress.
+const PATIENCE: u8 = 4;
 
 /// What a split waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +65,8 @@ pub(crate) struct Splits {
     pub(crate) live: u32,
     /// The other splits.
     others: SmallVec<[Split; 4]>,
+    /// YIELDs since a lane last came to wait.
+    yields: u8,
     /// Convergence barriers: the lanes that take part.
     pub(crate) barriers: [u32; BARRIERS],
 }
@@ -64,7 +74,7 @@ pub(crate) struct Splits {
 impl Splits {
     /// No lanes.
     pub(crate) fn new() -> Splits {
-        Splits { pc: 0, active: 0, live: 0, others: SmallVec::new(), barriers: [0; BARRIERS] }
+        Splits { pc: 0, active: 0, live: 0, others: SmallVec::new(), yields: 0, barriers: [0; BARRIERS] }
     }
 
     /// All of `lanes` at `entry`.
@@ -153,9 +163,6 @@ impl Splits {
     #[inline(always)]
     pub(crate) fn arm(&mut self, b: u8, lanes: u32) {
         self.barriers[b as usize & 15] = lanes;
-        if !self.others.is_empty() {
-            self.settle();
-        }
     }
 
     /// The active lanes in `lanes` arrive at barrier `b`; all go on at `next` when the last
@@ -209,7 +216,12 @@ impl Splits {
     pub(crate) fn wait(&mut self, wait: Wait) {
         self.others.push(Split { pc: self.pc, lanes: self.active, wait, yielded: false });
         self.active = 0;
-        self.settle();
+        self.yields = 0;
+        match wait {
+            Wait::Convergence(b) => self.complete(b),
+            Wait::Lanes(mask) => self.complete_lanes(mask),
+            Wait::None | Wait::Cta(_) => {}
+        }
         self.run_next(0);
         self.unlock();
     }
@@ -250,7 +262,20 @@ impl Splits {
         }
         self.pc = next;
         if !self.others.is_empty() {
-            self.settle();
+            for b in 0..BARRIERS as u8 {
+                self.complete(b);
+            }
+            let masks: SmallVec<[u32; 4]> = self
+                .others
+                .iter()
+                .filter_map(|s| match s.wait {
+                    Wait::Lanes(mask) => Some(mask),
+                    _ => None,
+                })
+                .collect();
+            for mask in masks {
+                self.complete_lanes(mask);
+            }
             if self.active == 0 {
                 self.run_next(next);
                 self.unlock();
@@ -262,7 +287,7 @@ impl Splits {
     pub(crate) fn leave(&mut self, b: u8, lanes: u32) {
         self.barriers[b as usize & 15] &= !lanes;
         if !self.others.is_empty() {
-            self.settle();
+            self.complete(b);
         }
     }
 
@@ -272,12 +297,16 @@ impl Splits {
         if self.others.is_empty() {
             return;
         }
-        self.let_go();
+        self.yields += 1;
+        if self.yields >= PATIENCE {
+            self.yields = 0;
+            self.let_go();
+        }
         self.rotate(true);
     }
 
-    /// Lanes waiting in a convergence barrier all of whose missing participants have yielded (or
-    /// are yielding now) leave the barrier.
+    /// Lanes that wait in a convergence barrier all of whose missing participants have yielded (or
+    /// are yielding now) leave the barrier; if there are none, all that wait in one.
     fn let_go(&mut self) {
         let mut yielded = self.active;
         for split in &self.others {
@@ -285,15 +314,23 @@ impl Splits {
                 yielded |= split.lanes;
             }
         }
+        let mut any = false;
         for b in 0..BARRIERS as u8 {
-            let waiting = self.waiting_at(Wait::Convergence(b));
-            if waiting == 0 {
-                continue;
-            }
-            let missing = self.barriers[b as usize] & self.live & !waiting;
-            if missing & !yielded == 0 {
+            let wait = Wait::Convergence(b);
+            let participants = self.barriers[b as usize] & self.live;
+            let waiting = self.waiting_at(wait);
+            if waiting & participants != 0 && participants & !waiting & !yielded == 0 {
                 self.barriers[b as usize] &= !waiting;
-                self.merge(Wait::Convergence(b));
+                self.release(wait, waiting);
+                any = true;
+            }
+        }
+        if !any {
+            for b in 0..BARRIERS as u8 {
+                let wait = Wait::Convergence(b);
+                let waiting = self.waiting_at(wait);
+                self.barriers[b as usize] &= !waiting;
+                self.release(wait, waiting);
             }
         }
     }
@@ -302,46 +339,47 @@ impl Splits {
         self.others.iter().filter(|s| s.wait == wait).fold(0, |lanes, s| lanes | s.lanes)
     }
 
-    /// Lets the splits that wait for `wait` run, those at one place together.
-    fn merge(&mut self, wait: Wait) {
-        let mut merged: SmallVec<[Split; 4]> = SmallVec::new();
+    /// Lets those of `lanes` that wait for `wait` run, those at one place together.
+    fn release(&mut self, wait: Wait, lanes: u32) {
+        if lanes == 0 {
+            return;
+        }
+        let mut released: SmallVec<[Split; 4]> = SmallVec::new();
         self.others.retain(|split| {
-            if split.wait != wait {
+            let part = split.lanes & lanes;
+            if split.wait != wait || part == 0 {
                 return true;
             }
-            match merged.iter_mut().find(|m| m.pc == split.pc) {
-                Some(m) => m.lanes |= split.lanes,
-                None => merged.push(Split { wait: Wait::None, yielded: false, ..*split }),
+            match released.iter_mut().find(|r| r.pc == split.pc) {
+                Some(r) => r.lanes |= part,
+                None => released.push(Split {
+                    pc: split.pc,
+                    lanes: part,
+                    wait: Wait::None,
+                    yielded: false,
+                }),
             }
-            false
+            split.lanes &= !part;
+            split.lanes != 0
         });
-        self.others.extend(merged);
+        self.others.extend(released);
     }
 
-    /// Lets go what waits no longer: complete convergence barriers and WARPSYNC groups, and lanes
-    /// that wait in a barrier of others.
-    fn settle(&mut self) {
-        loop {
-            let complete = self.others.iter().map(|s| s.wait).find(|&wait| match wait {
-                Wait::None | Wait::Cta(_) => false,
-                Wait::Convergence(b) => {
-                    self.barriers[b as usize & 15] & self.live & !self.waiting_at(wait) == 0
-                }
-                Wait::Lanes(mask) => mask & self.live & !self.waiting_at(wait) == 0,
-            });
-            if let Some(wait) = complete {
-                self.merge(wait);
-                continue;
-            }
-            let (barriers, live) = (self.barriers, self.live);
-            let stray = self.others.iter_mut().find(|split| match split.wait {
-                Wait::Convergence(b) => barriers[b as usize & 15] & live & split.lanes == 0,
-                _ => false,
-            });
-            match stray {
-                Some(split) => split.wait = Wait::None,
-                None => return,
-            }
+    /// Lets the participants of convergence barrier `b` go if none is missing.
+    fn complete(&mut self, b: u8) {
+        let wait = Wait::Convergence(b);
+        let participants = self.barriers[b as usize & 15] & self.live;
+        if participants != 0 && participants & !self.waiting_at(wait) == 0 {
+            self.release(wait, participants);
+        }
+    }
+
+    /// Lets the lanes at WARPSYNCs of `mask` go if none is missing.
+    fn complete_lanes(&mut self, mask: u32) {
+        let wait = Wait::Lanes(mask);
+        let waiting = self.waiting_at(wait);
+        if mask & self.live & !waiting == 0 {
+            self.release(wait, waiting);
         }
     }
 
@@ -390,7 +428,7 @@ impl Splits {
 
     /// All splits that wait at CTA barrier `b` may run.
     pub(crate) fn release_cta(&mut self, b: u8) {
-        self.merge(Wait::Cta(b));
+        self.release(Wait::Cta(b), u32::MAX);
         if self.active == 0 {
             self.run_next(0);
         }
@@ -473,8 +511,11 @@ mod tests {
         s.arm(0, s.active);
         s.branch(!1, 5, 2); // lane 0 leaves the loop
         s.converge(0, 1, 20);
-        assert_eq!((s.pc, s.active), (5, !1));
-        s.yield_turn(6);
+        for _ in 1..PATIENCE {
+            assert_eq!((s.pc, s.active), (5, !1));
+            s.yield_turn(5);
+        }
+        s.yield_turn(5);
         assert_eq!((s.pc, s.active), (20, 1));
     }
 
@@ -494,17 +535,25 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_in_a_barrier_of_others_goes_on() {
+    fn a_function_may_use_a_barrier_in_which_its_callers_wait() {
         let mut s = started();
-        s.arm(0, s.active);
-        s.branch(!0xf, 5, 2); // lanes 0 to 3 leave the loop and wait
-        s.converge(0, 0xf, 20);
+        s.arm(6, u32::MAX);
+        s.branch(!0xf, 5, 2); // lanes 0 to 3 wait at the end of the outer scope
+        s.converge(6, 0xf, 20);
         assert_eq!((s.pc, s.active), (5, !0xf));
-        // The others arm the barrier for a scope of their own.
-        s.arm(0, s.active);
-        s.advance(6);
-        s.wait(Wait::Lanes(u32::MAX));
-        assert_eq!((s.pc, s.active), (20, 0xf));
+        // The others save the barrier and use it for a scope of their own.
+        let saved = s.barriers[6];
+        s.arm(6, 0);
+        s.advance(30);
+        s.arm(6, s.active);
+        s.branch(0xff00, 40, 31);
+        s.converge(6, s.active, 50);
+        assert_eq!((s.pc, s.active), (40, 0xff00));
+        s.converge(6, s.active, 50);
+        assert_eq!((s.pc, s.active), (50, !0xf));
+        s.arm(6, saved);
+        s.converge(6, s.active, 20);
+        assert_eq!((s.pc, s.active), (20, u32::MAX));
     }
 
     #[test]
