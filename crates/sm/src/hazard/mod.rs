@@ -63,19 +63,42 @@ const LISTED: u64 = 0xfe;
 /// No entry.
 pub const NO_HAZARD: u16 = u16::MAX;
 
-/// Last write of each register of a warp: issue cycle << 8 | class, or a state.
+/// State of one register of a warp. Two of them fill a cache line of the host: the check touches nothing
+/// else in the common case.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Last write: issue cycle << 8 | class, or a state.
+    written: u64,
+    /// Last read of a uniform register or predicate: issue cycle << 8 | class.
+    uniform_read: u64,
+    /// Lanes of the last write.
+    lanes: u32,
+    /// Pc of the last write.
+    pc: u32,
+    /// Pc of the last read of a uniform register or predicate.
+    uniform_reader: u32,
+    /// Readers of variable latency that have not sampled yet.
+    reading: u8,
+    /// Entries under way that will write.
+    writing: u8,
+}
+
+impl Place {
+    /// Nothing under way.
+    const QUIET: Place = Place {
+        written: SETTLED,
+        uniform_read: SETTLED,
+        lanes: 0,
+        pc: 0,
+        uniform_reader: 0,
+        reading: 0,
+        writing: 0,
+    };
+}
+
+/// Registers of one warp, and what is under way.
 struct WarpTable {
-    written: Vec<u64>,
-    lanes: Vec<u32>,
-    pc: Vec<u32>,
-    /// Last read of each uniform register or predicate: issue cycle << 8 | class.
-    uniform_read: Vec<u64>,
-    /// Its pc.
-    uniform_reader: Vec<u32>,
-    /// Readers of variable latency that have not sampled yet, per register.
-    reading: Vec<u8>,
-    /// Entries under way that will write, per register.
-    writing: Vec<u8>,
+    places: Vec<Place>,
     /// Entries under way.
     under_way: Vec<u16>,
 }
@@ -100,13 +123,7 @@ impl Hazards {
             enabled,
             warps: (0..warps)
                 .map(|_| WarpTable {
-                    written: vec![SETTLED; places],
-                    lanes: vec![0; places],
-                    pc: vec![0; places],
-                    uniform_read: vec![SETTLED; places],
-                    uniform_reader: vec![0; places],
-                    reading: vec![0; places],
-                    writing: vec![0; places],
+                    places: vec![Place::QUIET; places],
                     under_way: Vec::with_capacity(32),
                 })
                 .collect(),
@@ -153,10 +170,7 @@ impl Hazards {
             return;
         }
         let table = &mut self.warps[slot as usize];
-        table.written.fill(SETTLED);
-        table.uniform_read.fill(SETTLED);
-        table.reading.fill(0);
-        table.writing.fill(0);
+        table.places.fill(Place::QUIET);
         // Only settled writes can be left: nothing of variable latency outlives its CTA.
         for index in table.under_way.drain(..) {
             self.entries[index as usize].next_free = self.free;
@@ -226,10 +240,10 @@ impl Hazards {
     ) {
         let table = &mut self.warps[slot as usize];
         if mark.overwrite_kind != NO_KIND {
-            table.uniform_read[place] = (now << 8) | mark.class as u64;
-            table.uniform_reader[place] = pc;
+            table.places[place].uniform_read = (now << 8) | mark.class as u64;
+            table.places[place].uniform_reader = pc;
         }
-        let written = table.written[place];
+        let written = table.places[place].written;
         let class = written & 0xff;
         if class == SETTLED {
             return;
@@ -240,8 +254,8 @@ impl Hazards {
         }
         let needed = program.distances.get(mark.kind, class as u8, mark.class);
         let found = now - (written >> 8);
-        if found < needed && table.lanes[place] & lanes != 0 {
-            let first = table.pc[place];
+        if found < needed && table.places[place].lanes & lanes != 0 {
+            let first = table.places[place].pc;
             self.report(
                 HazardKind::ReadAfterWrite,
                 first,
@@ -269,47 +283,47 @@ impl Hazards {
         variable: bool,
     ) {
         let table = &mut self.warps[slot as usize];
-        if table.reading[place] != 0 {
+        if table.places[place].reading != 0 {
             self.check_readers(program, place, pc, slot, lanes, now);
         }
         if mark.overwrite_kind != NO_KIND {
             self.check_uniform_reader(program, mark, place, pc, slot, now);
         }
         let table = &mut self.warps[slot as usize];
-        let written = table.written[place];
+        let written = table.places[place].written;
         let class = written & 0xff;
         if class == LISTED {
             self.check_write_listed(program, mark, place, pc, slot, lanes, now);
         } else if class != SETTLED {
             let older = program.distances.largest(class as u8);
             let age = now - (written >> 8);
-            if table.lanes[place] & lanes != 0 {
+            if table.places[place].lanes & lanes != 0 {
                 let needed = program.distances.get(mark.kind, class as u8, mark.class);
                 if age < needed {
-                    let first = table.pc[place];
+                    let first = table.places[place].pc;
                     let kind = HazardKind::WriteAfterWrite;
                     self.report(kind, first, pc, place, age, needed, slot, now);
                 }
             }
             let table = &mut self.warps[slot as usize];
-            if age < older && table.lanes[place] & !lanes != 0 {
+            if age < older && table.places[place].lanes & !lanes != 0 {
                 // Lanes of the older write that this one leaves alone are still under way: both go
                 // on the list.
                 self.list_fixed(program, place, slot);
-                self.warps[slot as usize].written[place] = LISTED;
+                self.warps[slot as usize].places[place].written = LISTED;
             }
         }
         if variable {
             return;
         }
         let table = &mut self.warps[slot as usize];
-        if table.written[place] & 0xff == LISTED {
+        if table.places[place].written & 0xff == LISTED {
             self.list_new_fixed(program, mark, place, pc, slot, lanes, now);
             return;
         }
-        table.written[place] = now << 8 | mark.class as u64;
-        table.lanes[place] = lanes;
-        table.pc[place] = pc;
+        table.places[place].written = now << 8 | mark.class as u64;
+        table.places[place].lanes = lanes;
+        table.places[place].pc = pc;
     }
 
     /// Instruction `second` touches a register that the deferred operation `first` has not delivered; it

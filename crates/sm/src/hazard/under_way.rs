@@ -1,7 +1,7 @@
 //! Instructions under way: those of variable latency, and fixed-latency writes that share a register with
 //! others. The slow half of the hazard check.
 
-use super::{HazardKind, Hazards, LISTED, NO_HAZARD, SETTLED};
+use super::{HazardKind, Hazards, LISTED, NO_HAZARD, Place, SETTLED};
 use crate::program::{Mark, Path, Program, Queue, Row};
 
 /// An instruction of variable latency, or a fixed-latency write that shares its register with others.
@@ -38,7 +38,7 @@ impl Hazards {
         slot: u8,
         now: u64,
     ) {
-        let read = self.warps[slot as usize].uniform_read[place];
+        let read = self.warps[slot as usize].places[place].uniform_read;
         let class = read & 0xff;
         if class == SETTLED {
             return;
@@ -49,7 +49,7 @@ impl Hazards {
         let found = now - (read >> 8);
         // The instruction's own read does not count.
         if found > 0 && found < needed {
-            let first = self.warps[slot as usize].uniform_reader[place];
+            let first = self.warps[slot as usize].places[place].uniform_reader;
             let kind = HazardKind::WriteAfterRead;
             self.report(kind, first, pc, place, found, needed, slot, now);
         }
@@ -96,23 +96,30 @@ impl Hazards {
     #[cold]
     pub(super) fn list_fixed(&mut self, program: &Program, place: usize, slot: u8) {
         let table = &self.warps[slot as usize];
-        let (written, lanes, pc) = (table.written[place], table.lanes[place], table.pc[place]);
+        let (written, lanes, pc) = (
+            table.places[place].written,
+            table.places[place].lanes,
+            table.places[place].pc,
+        );
         let issued = written >> 8;
         let settles = issued + program.distances.largest(written as u8);
         let row = &program.rows[pc as usize];
-        self.add_entry(program, Entry {
-            slot,
-            pc,
-            issued,
-            lanes,
-            reads: (0, 0),
-            writes: row.writes,
-            reads_pending: false,
-            writes_pending: true,
-            settles,
-            suspect: None,
-            next_free: NO_HAZARD,
-        });
+        self.add_entry(
+            program,
+            Entry {
+                slot,
+                pc,
+                issued,
+                lanes,
+                reads: (0, 0),
+                writes: row.writes,
+                reads_pending: false,
+                writes_pending: true,
+                settles,
+                suspect: None,
+                next_free: NO_HAZARD,
+            },
+        );
     }
 
     #[cold]
@@ -128,27 +135,30 @@ impl Hazards {
         now: u64,
     ) {
         self.prune(program, slot, now);
-        if self.warps[slot as usize].writing[place] == 0 {
+        if self.warps[slot as usize].places[place].writing == 0 {
             let table = &mut self.warps[slot as usize];
-            table.written[place] = now << 8 | mark.class as u64;
-            table.lanes[place] = lanes;
-            table.pc[place] = pc;
+            table.places[place].written = now << 8 | mark.class as u64;
+            table.places[place].lanes = lanes;
+            table.places[place].pc = pc;
             return;
         }
         let row = &program.rows[pc as usize];
-        self.add_entry(program, Entry {
-            slot,
-            pc,
-            issued: now,
-            lanes,
-            reads: (0, 0),
-            writes: row.writes,
-            reads_pending: false,
-            writes_pending: true,
-            settles: now + program.distances.largest(mark.class),
-            suspect: None,
-            next_free: NO_HAZARD,
-        });
+        self.add_entry(
+            program,
+            Entry {
+                slot,
+                pc,
+                issued: now,
+                lanes,
+                reads: (0, 0),
+                writes: row.writes,
+                reads_pending: false,
+                writes_pending: true,
+                settles: now + program.distances.largest(mark.class),
+                suspect: None,
+                next_free: NO_HAZARD,
+            },
+        );
     }
 
     #[cold]
@@ -228,43 +238,46 @@ impl Hazards {
         for mark in program.marks(row.reads) {
             if !mark.guard {
                 for place in mark.first..mark.first + mark.count as u16 {
-                    table.reading[place as usize] += 1;
+                    table.places[place as usize].reading += 1;
                 }
             }
         }
         for mark in program.marks(row.writes) {
             for place in mark.first as usize..mark.first as usize + mark.count as usize {
-                let written = self.warps[slot as usize].written[place];
+                let written = self.warps[slot as usize].places[place].written;
                 let class = written & 0xff;
                 if class != SETTLED
                     && class != LISTED
                     && now - (written >> 8) < program.distances.largest(class as u8)
-                    && self.warps[slot as usize].lanes[place] & !lanes != 0
+                    && self.warps[slot as usize].places[place].lanes & !lanes != 0
                 {
                     self.list_fixed(program, place, slot);
                 }
-                self.warps[slot as usize].written[place] = LISTED;
+                self.warps[slot as usize].places[place].written = LISTED;
             }
         }
-        self.add_entry(program, Entry {
-            slot,
-            pc,
-            issued: now,
-            lanes,
-            reads: row.reads,
-            writes: row.writes,
-            reads_pending: true,
-            writes_pending: row.writes.1 > 0,
-            settles: u64::MAX,
-            suspect: None,
-            next_free: NO_HAZARD,
-        })
+        self.add_entry(
+            program,
+            Entry {
+                slot,
+                pc,
+                issued: now,
+                lanes,
+                reads: row.reads,
+                writes: row.writes,
+                reads_pending: true,
+                writes_pending: row.writes.1 > 0,
+                settles: u64::MAX,
+                suspect: None,
+                next_free: NO_HAZARD,
+            },
+        )
     }
 
     pub(super) fn add_entry(&mut self, program: &Program, entry: Entry) -> u16 {
         let slot = entry.slot as usize;
         if entry.writes_pending {
-            count(program, &entry, &mut self.warps[slot].writing, |writing| {
+            count(program, &entry, &mut self.warps[slot].places, |writing| {
                 writing.saturating_add(1)
             });
         }
@@ -284,14 +297,14 @@ impl Hazards {
     /// Takes settled fixed-latency writes off the list.
     pub(super) fn prune(&mut self, program: &Program, slot: u8, now: u64) {
         let table = &mut self.warps[slot as usize];
-        let writing = &mut table.writing;
+        let places = &mut table.places;
         let entries = &mut self.entries;
         let free = &mut self.free;
         table.under_way.retain(|&index| {
             let entry = &mut entries[index as usize];
             if entry.settles <= now {
                 if entry.writes_pending {
-                    count(program, entry, writing, |writing| writing.saturating_sub(1));
+                    count(program, entry, places, |writing| writing.saturating_sub(1));
                 }
                 entry.writes_pending = false;
                 entry.next_free = *free;
@@ -316,7 +329,7 @@ impl Hazards {
         for mark in program.marks(entry.reads) {
             if !mark.guard {
                 for place in mark.first..mark.first + mark.count as u16 {
-                    let reading = &mut table.reading[place as usize];
+                    let reading = &mut table.places[place as usize].reading;
                     *reading = reading.saturating_sub(1);
                 }
             }
@@ -350,19 +363,20 @@ impl Hazards {
             );
         }
         let slot = entry.slot as usize;
-        count(program, &entry, &mut self.warps[slot].writing, |writing| {
+        count(program, &entry, &mut self.warps[slot].places, |writing| {
             writing.saturating_sub(1)
         });
         let mut pruned = false;
         for mark in program.marks(entry.writes) {
             for place in mark.first as usize..mark.first as usize + mark.count as usize {
-                if self.warps[slot].writing[place] > 0 && !pruned {
+                if self.warps[slot].places[place].writing > 0 && !pruned {
                     self.prune(program, entry.slot, now);
                     pruned = true;
                 }
                 let table = &mut self.warps[slot];
-                if table.writing[place] == 0 && table.written[place] & 0xff == LISTED {
-                    table.written[place] = SETTLED;
+                if table.places[place].writing == 0 && table.places[place].written & 0xff == LISTED
+                {
+                    table.places[place].written = SETTLED;
                 }
             }
         }
@@ -390,11 +404,11 @@ impl Hazards {
 
 /// Changes the count of each register that `entry` writes.
 #[inline]
-fn count(program: &Program, entry: &Entry, writing: &mut [u8], change: impl Fn(u8) -> u8) {
+fn count(program: &Program, entry: &Entry, places: &mut [Place], change: impl Fn(u8) -> u8) {
     for mark in program.marks(entry.writes) {
         let first = mark.first as usize;
-        for writing in &mut writing[first..first + mark.count as usize] {
-            *writing = change(*writing);
+        for place in &mut places[first..first + mark.count as usize] {
+            place.writing = change(place.writing);
         }
     }
 }

@@ -106,7 +106,11 @@ const BANKS: usize = 32;
 pub fn conflict_degree(addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> u32 {
     let words = (bytes as usize / 4).max(1);
     let lanes_per_pass = (32 / words).max(1);
-    let span = if lanes_per_pass == 32 { LaneMask::MAX } else { (1 << lanes_per_pass) - 1 };
+    let span = if lanes_per_pass == 32 {
+        LaneMask::MAX
+    } else {
+        (1 << lanes_per_pass) - 1
+    };
     let mut degree = 0;
     let mut passes = 0;
     for first_lane in (0..32).step_by(lanes_per_pass) {
@@ -117,7 +121,11 @@ pub fn conflict_degree(addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> u32
         }
     }
     // The transfer already counts one cycle per 128 bytes.
-    if passes == 0 { 1 } else { degree - (passes - 1) }
+    if passes == 0 {
+        1
+    } else {
+        degree - (passes - 1)
+    }
 }
 
 /// Accesses of one pass. Most have no conflict: one word per bank at most.
