@@ -30,6 +30,8 @@ pub struct L1d {
     ways: usize,
     hashed: bool,
     tags: Vec<u64>,
+    /// Way found or filled last.
+    last_way: usize,
     used: Vec<u64>,
     valid: Vec<u8>,
     pending: Vec<u8>,
@@ -70,6 +72,7 @@ impl L1d {
             ways,
             hashed: parameters.hashed,
             tags: vec![EMPTY; sets * ways],
+            last_way: usize::MAX,
             used: vec![0; sets * ways],
             valid: vec![0; sets * ways],
             pending: vec![0; sets * ways],
@@ -97,7 +100,18 @@ impl L1d {
     }
 
     #[inline]
-    fn find(&self, line: u64) -> Option<usize> {
+    fn find(&mut self, line: u64) -> Option<usize> {
+        // The sectors of one warp access mostly share a line.
+        if self.tags.get(self.last_way) == Some(&line) {
+            return Some(self.last_way);
+        }
+        let found = self.search(line)?;
+        self.last_way = found;
+        Some(found)
+    }
+
+    #[inline]
+    fn search(&self, line: u64) -> Option<usize> {
         let start = self.set(line);
         self.tags[start..start + self.ways]
             .iter()
@@ -120,6 +134,7 @@ impl L1d {
         }
         let way = best?;
         self.tags[way] = line;
+        self.last_way = way;
         self.valid[way] = 0;
         self.pending[way] = 0;
         Some(way)
