@@ -115,7 +115,7 @@ impl Device {
     pub fn load(&mut self, file: &Path, bytes: &[u8]) -> Result<LoadedCubin, RunError> {
         let wrong = |error| RunError::Cubin {
             file: file.to_owned(),
-            error,
+            error: Box::new(error),
         };
         let cubin = Cubin::parse(bytes).map_err(wrong)?;
         let (code, hardware) = (cubin.sm(), self.card.architecture);
@@ -129,7 +129,7 @@ impl Device {
         }
         let module = Module::load(&cubin, &mut self.global).map_err(|error| match error {
             exec::ExecError::Cubin(error) => wrong(error),
-            error => RunError::Memory(error),
+            error => RunError::from(error),
         })?;
         Ok(LoadedCubin {
             file: file.to_owned(),
@@ -155,7 +155,7 @@ impl Device {
             .kernel(&wanted.kernel)
             .map_err(|error| RunError::Cubin {
                 file: loaded.file.clone(),
-                error,
+                error: Box::new(error),
             })?;
         let parameters = pack(&wanted.arguments, kernel, addresses)?;
         let name = || kernel.name.clone();
@@ -180,7 +180,7 @@ impl Device {
             })?;
         let wrong = |error| RunError::Exec {
             kernel: name(),
-            error,
+            error: Box::new(error),
         };
         let program =
             Program::of_section(&loaded.cubin, kernel.section, Arc::clone(&loaded.module))
@@ -215,7 +215,7 @@ impl Device {
         &mut self,
         prepared: &Prepared,
         options: &RunOptions,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<LaunchReport, RunError> {
         let start = Instant::now();
         let mut report = match options.mode {

@@ -17,8 +17,8 @@ pub enum RunError {
     #[error(transparent)]
     LaunchFile(#[from] Box<LaunchFileError>),
     /// The GPU's document is not as it should be.
-    #[error(transparent)]
-    Hardware(#[from] HardwareError),
+    #[error("{0}")]
+    Hardware(Box<HardwareError>),
     /// A file cannot be read.
     #[error("{}: cannot be read: {reason}", .file.display())]
     Unreadable {
@@ -49,7 +49,7 @@ pub enum RunError {
         /// The cubin.
         file: PathBuf,
         /// What is wrong.
-        error: CubinError,
+        error: Box<CubinError>,
     },
     /// The cubin is for another architecture than the GPU's.
     #[error(
@@ -91,7 +91,7 @@ pub enum RunError {
         /// The kernel.
         kernel: String,
         /// What is wrong.
-        error: ExecError,
+        error: Box<ExecError>,
     },
     /// A kernel that the timing model of this GPU cannot take.
     #[error("kernel `{kernel}`: {error}")]
@@ -99,11 +99,11 @@ pub enum RunError {
         /// The kernel.
         kernel: String,
         /// What is wrong.
-        error: sm::SmError,
+        error: Box<sm::SmError>,
     },
     /// Device memory that cannot be had.
     #[error("{0}")]
-    Memory(ExecError),
+    Memory(Box<ExecError>),
     /// A buffer that cannot be filled as asked.
     #[error("buffer `{buffer}`: {error}")]
     Init {
@@ -176,10 +176,25 @@ pub enum RunError {
     FunctionalHang(Box<FunctionalHang>),
 }
 
+impl From<HardwareError> for RunError {
+    fn from(error: HardwareError) -> RunError {
+        RunError::Hardware(Box::new(error))
+    }
+}
+
+impl From<ExecError> for RunError {
+    fn from(error: ExecError) -> RunError {
+        RunError::Memory(Box::new(error))
+    }
+}
+
 impl RunError {
     /// Whether the input is at fault, not the run.
     pub fn is_input(&self) -> bool {
-        !matches!(self, RunError::Fault(_) | RunError::Hang(_) | RunError::FunctionalHang(_))
+        !matches!(
+            self,
+            RunError::Fault(_) | RunError::Hang(_) | RunError::FunctionalHang(_)
+        )
     }
 }
 

@@ -37,13 +37,19 @@ fn failed(fault: RunFault, prepared: &Prepared) -> RunError {
         RunFault::Fault(fault) => {
             return RunError::Fault(Box::new(fault_report(&fault, prepared, None)));
         }
-        RunFault::Deadlock { waiting } => {
-            FunctionalHang { kernel, what: "deadlock: no warp can go on".to_owned(), waiting }
-        }
+        RunFault::Deadlock { waiting } => FunctionalHang {
+            kernel,
+            what: "deadlock: no warp can go on".to_owned(),
+            waiting,
+        },
         RunFault::TooLong { limit, pc } => {
             let (offset, text) = instruction(prepared, pc);
             let what = format!("not finished after {limit} warp instructions (--max-cycles)");
-            FunctionalHang { kernel, what, waiting: vec![format!("now at pc {offset:#06x} `{text}`")] }
+            FunctionalHang {
+                kernel,
+                what,
+                waiting: vec![format!("now at pc {offset:#06x} `{text}`")],
+            }
         }
     };
     RunError::FunctionalHang(Box::new(hang))

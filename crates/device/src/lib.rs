@@ -7,6 +7,9 @@
 //! [`Device`] and runs the launches, [`engine`] moves time, [`statistics`] names what was counted,
 //! a [`RunReport`] tells it.
 
+// A test that meets an error it does not expect is meant to panic.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 mod device;
 pub mod engine;
 mod error;
@@ -34,10 +37,10 @@ pub fn executes(instruction: &sass::Instruction) -> bool {
     exec::executes(instruction)
 }
 
-/// Whether the timing model knows an instruction's latency class.
-pub fn is_timed(instruction: &sass::Instruction) -> bool {
-    let _ = sass::class(instruction);
-    true
+/// Whether the timing model has latencies for an architecture's instructions. (Its table has a row for
+/// every class of instruction or does not load.)
+pub fn is_timed(architecture: sass::Architecture) -> bool {
+    hardware::latency::LatencyTable::load(architecture.number(), sass::Class::NAMES).is_ok()
 }
 
 /// Every parameter that the model reads from a GPU document.

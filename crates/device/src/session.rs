@@ -64,16 +64,12 @@ impl<'a> Session<'a> {
         let memory = device.memory_mut();
         let mut addresses = Vec::with_capacity(workload.buffers.len());
         for buffer in &workload.buffers {
-            addresses.push(
-                memory
-                    .allocate(buffer.bytes(), &buffer.name)
-                    .map_err(RunError::Memory)?,
-            );
+            addresses.push(memory.allocate(buffer.bytes(), &buffer.name)?);
         }
         for (buffer, address) in workload.buffers.iter().zip(&addresses) {
             if !buffer.contents.is_zero() {
                 let bytes = first_contents(buffer, files)?;
-                memory.write(*address, &bytes).map_err(RunError::Memory)?;
+                memory.write(*address, &bytes)?;
             }
         }
         Ok(Session {
@@ -91,7 +87,7 @@ impl<'a> Session<'a> {
     pub fn run(
         &mut self,
         options: &RunOptions,
-        progress: &mut dyn FnMut(RunProgress),
+        progress: &mut (dyn FnMut(RunProgress) + Send),
     ) -> Result<RunReport, RunError> {
         for check in &self.workload.checks {
             if let Expectation::Reference(name) = &check.expectation
@@ -164,10 +160,7 @@ impl<'a> Session<'a> {
             },
         })?;
         bytes.resize(size, 0);
-        self.device
-            .memory()
-            .read(address, &mut bytes)
-            .map_err(RunError::Memory)?;
+        self.device.memory().read(address, &mut bytes)?;
         Ok(bytes)
     }
 

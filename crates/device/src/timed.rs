@@ -12,7 +12,7 @@ use crate::engine::{Engine, Hang, Parts, Progress, Stop};
 use crate::error::{FaultReport, HangReport, RunError};
 use crate::options::{Mode, RunOptions};
 use crate::report::{HazardReport, LaunchReport, Timing};
-use crate::statistics::{Measured, Metric, sm_metrics};
+use crate::statistics::{DRAM_SHARE, DRAM_THROUGHPUT, L2_HIT_RATE, Measured, Metric, sm_metrics};
 
 /// Where the constant banks lie for the caches that hold them, apart from code and data.
 const CONSTANT_BASE: u64 = CODE_BASE + (1 << 32);
@@ -23,14 +23,14 @@ impl Device {
         &mut self,
         prepared: &Prepared,
         options: &RunOptions,
-        progress: &mut dyn FnMut(Progress),
+        progress: &mut (dyn FnMut(Progress) + Send),
     ) -> Result<LaunchReport, RunError> {
         let mut report = self.blank_report(prepared, Mode::Timing);
         let launch = &prepared.launch;
         let program = sm::Program::new(launch.program().descriptions(), &self.gpu, &self.sm)
             .map_err(|error| RunError::Sm {
                 kernel: launch.program().name().to_owned(),
-                error,
+                error: Box::new(error),
             })?;
         let registers = (program.places as u16).saturating_sub(UNIFORM + 2 * PREDICATES);
         let shape = sm::Launch {
@@ -127,19 +127,15 @@ impl Device {
         };
         if counted.l2_lookups > 0 {
             let hits = 100.0 * counted.l2_hits as f64 / counted.l2_lookups as f64;
-            rate("lts__t_sector_hit_rate.pct", "%", hits);
+            rate(L2_HIT_RATE, "%", hits);
         }
         if cycles > 0 {
             let bytes = (counted.dram_read_bytes + counted.dram_write_bytes) as f64;
             let seconds = cycles as f64 / (self.card.core_clock * 1e6);
             let throughput = bytes / seconds;
-            rate("dram__bytes.sum.per_second", "byte/s", throughput);
+            rate(DRAM_THROUGHPUT, "byte/s", throughput);
             let share = 100.0 * throughput / (self.dram.bandwidth * 1e9);
-            rate(
-                "dram__throughput.avg.pct_of_peak_sustained_elapsed",
-                "%",
-                share,
-            );
+            rate(DRAM_SHARE, "%", share);
         }
     }
 }
@@ -155,10 +151,7 @@ fn stopped(stop: Stop, prepared: &Prepared) -> RunError {
 }
 
 /// Instructions that were skipped because nothing executes them, as lines of the report.
-pub(crate) fn skipped(
-    prepared: &Prepared,
-    counts: impl Iterator<Item = (Pc, u64)>,
-) -> Vec<String> {
+pub(crate) fn skipped(prepared: &Prepared, counts: impl Iterator<Item = (Pc, u64)>) -> Vec<String> {
     let mut sums: BTreeMap<Pc, u64> = BTreeMap::new();
     for (pc, count) in counts.filter(|(_, count)| *count > 0) {
         *sums.entry(pc).or_default() += count;
@@ -256,7 +249,8 @@ pub(crate) fn fault_report(
 
 /// Hazards of all SMs, one entry per pair of instructions, the most frequent first.
 fn hazard_reports(sms: &[Sm], prepared: &Prepared, registers: u16) -> Vec<HazardReport> {
-    let mut pairs: BTreeMap<(u32, u32, &'static str, u16), (u64, SmId, Hazard)> = BTreeMap::new();
+    // By both instructions, kind and register: how often, and where first.
+    let mut pairs: BTreeMap<_, (u64, SmId, Hazard)> = BTreeMap::new();
     for (sm, hazard) in sms
         .iter()
         .flat_map(|sm| sm.hazards().iter().map(|found| (sm.id(), found)))

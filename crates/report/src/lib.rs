@@ -2,8 +2,12 @@
 //!
 //! Invariant: prints what `device` measured and computes nothing that another format lacks.
 
+// A test that meets an error it does not expect is meant to panic.
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
 pub mod csv;
 pub mod json;
+pub mod metrics;
 pub mod number;
 pub mod table;
 pub mod text;

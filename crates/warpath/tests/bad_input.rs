@@ -1,6 +1,8 @@
 //! Hostile and mistaken input: one clear error that names what and where, the right exit code, nothing
 //! half-written.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{fails, kernel, warpath};
@@ -96,7 +98,7 @@ fn flipped_bits_never_panic() {
     let path = folder.path().join("flipped.cubin");
     let text = path.to_string_lossy().into_owned();
     // A step that is prime to 8 spreads the flips over all bits of all fields.
-    for bit in (0..whole.len() * 8).step_by(whole.len() * 8 / 150 | 1) {
+    for bit in (0..whole.len() * 8).step_by((whole.len() * 8 / 150) | 1) {
         let mut bytes = whole.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
         std::fs::write(&path, &bytes).unwrap();

@@ -1,5 +1,7 @@
 //! Conservation laws: what is counted in parts adds up to the whole.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{GPUS, launch_files, run};

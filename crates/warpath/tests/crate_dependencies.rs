@@ -1,5 +1,7 @@
 //! The arrows between the crates point one way (ARCHITECTURE.md): who may use whom.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 

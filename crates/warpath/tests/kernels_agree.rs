@@ -1,6 +1,8 @@
 //! Every kernel gives its reference's result on every architecture and in both modes, and memory,
 //! cycles and statistics are the same for any number of threads.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{GPUS, Outcome, launch_files, run};

@@ -1,6 +1,8 @@
 //! The memory model and forward progress: litmus kernels hold, and are bit-identical, under any window,
 //! any number of threads and any host instruction set (DESIGN.md V1 to V6, W1 to W6).
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{launch_files, run};

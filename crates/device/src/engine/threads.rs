@@ -42,12 +42,16 @@ impl Threads {
         self.count
     }
 
-    /// The pool, if there is more than one thread.
-    pub fn pool(&self) -> Option<&ThreadPool> {
-        self.pool.as_ref()
+    /// Does `work` on one of the threads, so that it can share out parts without waking anybody for its
+    /// own.
+    pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
+        }
     }
 
-    /// Does `work` on every item, each on the thread that `place` of its number in the list maps to.
+    /// Does `work` on every item, each on the thread that its place maps to.
     pub fn run_each<T: Send>(&self, items: Vec<(usize, T)>, work: impl Fn(T) + Sync) {
         let Some(pool) = self.pool.as_ref().filter(|_| items.len() >= FEWEST_FOR_TWO) else {
             for (_, item) in items {

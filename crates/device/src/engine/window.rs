@@ -20,9 +20,6 @@ hardware::parameters! {
     }
 }
 
-/// With fewer packets in a window the memory side runs on the calling thread.
-const PACKETS_FOR_TWO: usize = 500;
-
 /// Why a launch ended before its last CTA.
 #[derive(Debug)]
 pub enum Stop {
@@ -164,7 +161,7 @@ impl<'a, S: Source> Engine<'a, S> {
     ///
     /// # Errors
     /// The earliest fault, a deadlock, or the limit of cycles.
-    pub fn run(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<Ended, Stop> {
+    pub fn run(&mut self, progress: &mut (dyn FnMut(Progress) + Send)) -> Result<Ended, Stop> {
         while !self.is_finished() {
             if self.now.0 >= self.max_cycles {
                 return Err(self.hang(HangKind::MaxCycles(self.max_cycles)));
@@ -357,13 +354,7 @@ impl<'a, S: Source> Engine<'a, S> {
             threads,
             ..
         } = self;
-        let packets: usize = requests.iter().map(Vec::len).sum();
-        match threads.pool() {
-            Some(pool) if packets >= PACKETS_FOR_TWO => pool.install(|| {
-                memory.run(end, requests, replies, performed, threads.count());
-            }),
-            _ => memory.run(end, requests, replies, performed, 1),
-        }
+        memory.run(end, requests, replies, performed, threads.count());
         for (sm, replies) in self.sms.iter_mut().zip(&mut self.replies) {
             if !replies.is_empty() {
                 sm.deliver(replies);

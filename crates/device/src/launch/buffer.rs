@@ -155,8 +155,12 @@ pub(crate) fn read_initializer(
         let low = table.require("low", "the least value")?;
         let high = table.require("high", "the greatest value")?;
         let (least, most) = (number(&low)?, number(&high)?);
-        // Not `>`: a NaN at either end is as empty a range.
-        if !(least.as_f64() <= most.as_f64()) {
+        // A NaN at either end makes the range as empty as one turned round.
+        if least
+            .as_f64()
+            .partial_cmp(&most.as_f64())
+            .is_none_or(|order| order.is_gt())
+        {
             return Err(high.error(most.to_string(), format!("at least `low`, {least}")));
         }
         return Ok(Initializer::Random {

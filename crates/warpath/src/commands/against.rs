@@ -17,11 +17,7 @@ use crate::input::load_cubin;
 const SHOWN: usize = 40;
 
 /// Compares and prints counts by kind.
-pub fn run(
-    arguments: &DisasmArguments,
-    vendor: &Path,
-    out: &mut dyn Write,
-) -> Result<(), Failure> {
+pub fn run(arguments: &DisasmArguments, vendor: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let (code, architecture) = code_of(arguments)?;
     let listing = disassemble(vendor, &code, architecture)?;
     let mut tally = Tally::default();
@@ -64,11 +60,19 @@ fn write_tally(tally: &Tally, out: &mut dyn Write) -> Result<(), Failure> {
             writeln!(out, "  warpath  {}", difference.ours)?;
             writeln!(out, "  vendor   {}", difference.vendor)?;
             let (low, high) = (difference.word.low(), difference.word.high());
-            writeln!(out, "  word     {low:#018x} {high:#018x} at {:#06x}", difference.pc)?;
+            writeln!(
+                out,
+                "  word     {low:#018x} {high:#018x} at {:#06x}",
+                difference.pc
+            )?;
         }
     }
     if tally.differences.len() > SHOWN {
-        writeln!(out, "\nand {} more opcodes", tally.differences.len() - SHOWN)?;
+        writeln!(
+            out,
+            "\nand {} more opcodes",
+            tally.differences.len() - SHOWN
+        )?;
     }
     Ok(())
 }
@@ -100,11 +104,7 @@ fn code_of(arguments: &DisasmArguments) -> Result<(Vec<u8>, Architecture), Failu
 }
 
 /// The vendor's listing.
-fn disassemble(
-    vendor: &Path,
-    code: &[u8],
-    architecture: Architecture,
-) -> Result<String, Failure> {
+fn disassemble(vendor: &Path, code: &[u8], architecture: Architecture) -> Result<String, Failure> {
     let folder = std::env::temp_dir();
     let file = folder.join(format!("warpath-disasm-{}.bin", std::process::id()));
     let wrong = |reason: String| Problem::new(format!("{}: {reason}", vendor.display())).input();
@@ -131,7 +131,9 @@ fn disassemble(
         Err(error) => return Err(wrong(format!("cannot be run: {error}"))),
     };
     if !output.status.success() {
-        return Err(wrong(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        return Err(wrong(
+            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        ));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -38,6 +38,7 @@ pub fn run(arguments: &CoverageArguments, out: &mut dyn Write) -> Result<(), Fai
     for file in &arguments.files {
         let cubin = load_cubin(file)?;
         let architecture = of_cubin(file, cubin.sm())?;
+        let timed = device::is_timed(architecture);
         for function in cubin.functions() {
             for bytes in function.code.as_chunks::<16>().0 {
                 let Decoded::Instruction(instruction) =
@@ -51,10 +52,7 @@ pub fn run(arguments: &CoverageArguments, out: &mut dyn Write) -> Result<(), Fai
                     name.push('.');
                     name.push_str(modifier.text());
                 }
-                let (executes, timed) = (
-                    device::executes(&instruction),
-                    device::is_timed(&instruction),
-                );
+                let executes = device::executes(&instruction);
                 let entry = counts.entry(name).or_insert((0, true, true));
                 entry.0 += 1;
                 entry.1 &= executes;

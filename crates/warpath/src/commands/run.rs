@@ -358,7 +358,7 @@ impl Bar {
         let cycles = self.done_cycles + progress.progress.cycle;
         let rate = cycles as f64 / (now - self.start).as_secs_f64().max(1e-9);
         let bar = self.bar.get_or_insert_with(|| {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
             if let Ok(style) = ProgressStyle::with_template("{elapsed} [{bar:30}] {msg}") {
                 bar.set_style(style);
             }
