@@ -2,7 +2,9 @@
 //! `sass`, and what only timing wants to know: constant operands looked up at issue, the memory unit's
 //! rows, and what issue has to do besides (MODEL.md §2, §7).
 
-use sass::{Class, ConstantBank, Instruction, Modifier, Opcode, Operand, Register, UniformRegister};
+use sass::{
+    Class, ConstantBank, File, Instruction, Modifier, Opcode, Operand, Register, UniformRegister,
+};
 
 use crate::description::{ConstantUse, Description, MemoryKind, MemoryShape, Scope, Special};
 
@@ -17,7 +19,12 @@ pub fn describe(instruction: &Instruction) -> Description {
         control: instruction.control,
         footprint: sass::footprint(instruction),
         class: sass::class(instruction),
-        constant: if memory.is_some() { None } else { constant(instruction) },
+        // ULDC has a path of its own, which is not modelled (MODEL.md §7.8).
+        constant: match instruction.opcode {
+            Opcode::ULDC => None,
+            _ if memory.is_some() => None,
+            _ => constant(instruction),
+        },
         memory,
         special: special(instruction),
     }
@@ -26,14 +33,24 @@ pub fn describe(instruction: &Instruction) -> Description {
 /// The first constant operand, if it is at a fixed place. Bindless and indexed operands have their
 /// bank or offset in registers and are not known before execution.
 fn constant(instruction: &Instruction) -> Option<ConstantUse> {
-    instruction.operands.iter().find_map(|operand| match *operand {
-        Operand::Constant { bank: ConstantBank::Number(bank), index, uniform_index, offset, .. }
-            if index == Register::ZERO && uniform_index == UniformRegister::ZERO =>
-        {
-            Some(ConstantUse { bank, offset: offset as u32 & 0xffff })
-        }
-        _ => None,
-    })
+    instruction
+        .operands
+        .iter()
+        .find_map(|operand| match *operand {
+            Operand::Constant {
+                bank: ConstantBank::Number(bank),
+                index,
+                uniform_index,
+                offset,
+                ..
+            } if index == Register::ZERO && uniform_index == UniformRegister::ZERO => {
+                Some(ConstantUse {
+                    bank,
+                    offset: offset as u32 & 0xffff,
+                })
+            }
+            _ => None,
+        })
 }
 
 /// How an instruction meets the memory unit.
@@ -81,6 +98,21 @@ fn bytes(instruction: &Instruction) -> u8 {
             4
         };
     }
+    if sass::class(instruction) == Class::Texture {
+        // One register per component; three travel as four.
+        let writes = sass::footprint(instruction).writes;
+        let registers: u8 = writes
+            .iter()
+            .filter(|write| write.file == File::General)
+            .map(|write| write.count)
+            .sum();
+        match registers {
+            0 => {}
+            1 => return 4,
+            2 => return 8,
+            _ => return 16,
+        }
+    }
     if has(Modifier::N128) {
         16
     } else if has(Modifier::N64) || has(Modifier::F64) || has(Modifier::S64) || has(Modifier::U64) {
@@ -114,9 +146,9 @@ fn special(instruction: &Instruction) -> Special {
 }
 
 fn reads_clock(instruction: &Instruction) -> bool {
-    instruction.operands.iter().any(|operand| {
-        matches!(operand, Operand::SpecialRegister(number) if CLOCKS.contains(number))
-    })
+    instruction.operands.iter().any(
+        |operand| matches!(operand, Operand::SpecialRegister(number) if CLOCKS.contains(number)),
+    )
 }
 
 /// DEPBAR: `SBx, n {, list}`, or only a list, which is a wait for all of its counters.
@@ -134,7 +166,11 @@ fn wait(instruction: &Instruction) -> Special {
     }
     let first_of_list = || (others != 0).then(|| others.trailing_zeros() as u8);
     match named.or_else(first_of_list) {
-        Some(counter) => Special::WaitCounter { counter, at_most, others },
+        Some(counter) => Special::WaitCounter {
+            counter,
+            at_most,
+            others,
+        },
         None => Special::None,
     }
 }

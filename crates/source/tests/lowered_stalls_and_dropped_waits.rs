@@ -5,8 +5,9 @@ mod schedule;
 
 use hardware::latency::LatencyTable;
 use sass::{Class, File, Footprint, Instruction, Predicate};
-use schedule::check::{Hazard, Walk};
+use schedule::check::Walk;
 use schedule::code::{self, Code};
+use schedule::findings::Hazard;
 
 /// Sections that are small enough to be walked once per mutation.
 fn small_sections() -> Vec<Code> {

@@ -4,13 +4,15 @@
 //! `max(1, stall)` cycles after the one before it, the target of a taken branch no earlier than
 //! [`REDIRECT`] cycles after the branch.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use hardware::latency::{DistanceKind, LatencyTable};
 use sass::{Class, File, Instruction, Predicate, Role, Use};
-use source::{Description, MemoryKind, Special};
+use source::{Description, Special};
 
+use super::findings::{Finding, Hazard, Scan, Seen};
 use super::flow::Flow;
+use super::queue::queue;
 use super::state::{Fixed, Flight, LONG_AGO, Lanes, Place, State, insert, note};
 
 /// Cycles from the issue of DEPBAR until it holds back younger instructions (MODEL.md §1.6).
@@ -19,87 +21,6 @@ const DEPBAR_HOLD: u16 = 4;
 const COUNTER_VISIBLE: u16 = 2;
 /// Least distance from a taken branch to its target (MODEL.md §4.2).
 const REDIRECT: u16 = 3;
-
-/// What a finding is about.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Hazard {
-    /// A distance of the table is not kept.
-    Distance(DistanceKind),
-    /// A read of a result of variable latency that was not waited for.
-    Read,
-    /// An overwrite of a result of variable latency that was not waited for.
-    Overwrite,
-    /// An overwrite of a source that may not have been read yet.
-    ReadOverwrite,
-}
-
-/// Two instructions that are too close, or not kept apart by a counter.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Finding {
-    /// What is violated.
-    pub hazard: Hazard,
-    /// Index of the earlier instruction.
-    pub earlier: usize,
-    /// Index of the later instruction.
-    pub later: usize,
-    /// The register.
-    pub register: Place,
-    /// Distance found.
-    pub distance: u16,
-}
-
-/// A kind of distance between two classes of operands.
-pub type Pair = (DistanceKind, Class, Class);
-
-/// Distances seen of a pair.
-#[derive(Clone, Copy, Debug)]
-pub struct Seen {
-    /// The smallest.
-    pub least: u16,
-    /// How many there were.
-    pub count: u64,
-}
-
-/// What a walk found.
-#[derive(Default)]
-pub struct Scan {
-    /// Violations, each once.
-    pub findings: Vec<Finding>,
-    /// Distances from fixed-latency producers.
-    pub seen: BTreeMap<Pair, Seen>,
-    /// Pairs of instructions exactly as far apart as the table demands, and more than one cycle.
-    pub tight: Vec<(DistanceKind, usize, usize)>,
-}
-
-/// Units that return results in the order of issue: an instruction without counter is covered by a
-/// later one of its queue.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Queue {
-    SpecialFunction,
-    Double,
-    Shared,
-    Texture,
-    Redux,
-}
-
-fn queue(description: &Description) -> Option<Queue> {
-    let kind = description.memory.map(|shape| shape.kind);
-    Some(match description.class {
-        Class::SpecialFunction | Class::Conversion | Class::BitScan | Class::DivisionCheck => {
-            Queue::SpecialFunction
-        }
-        Class::RedirectedFp64 | Class::Conversion64 | Class::Dmma884 => Queue::Double,
-        Class::Texture => Queue::Texture,
-        Class::Shuffle | Class::Movm => Queue::Shared,
-        Class::Redux => Queue::Redux,
-        _ => match kind? {
-            MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic => {
-                Queue::Shared
-            }
-            _ => return None,
-        },
-    })
-}
 
 /// A code section, described.
 pub struct Walk<'a> {
@@ -130,11 +51,12 @@ impl<'a> Walk<'a> {
             .iter()
             .map(|&start| (start, State::default()))
             .collect();
-        let mut todo = starts.clone();
-        while let Some(start) = todo.pop() {
+        // Lowest address first: mostly the order of execution.
+        let mut todo: BTreeSet<usize> = starts.iter().copied().collect();
+        while let Some(start) = todo.pop_first() {
             for (target, state) in self.block(start, before[&start].clone(), None) {
-                if before.entry(target).or_default().join(&state) && !todo.contains(&target) {
-                    todo.push(target);
+                if before.entry(target).or_default().join(&state) {
+                    todo.insert(target);
                 }
             }
         }
@@ -577,7 +499,7 @@ fn read_kind(read: &Use) -> Option<DistanceKind> {
 fn overwrite_kinds(file: File) -> Option<(DistanceKind, Option<DistanceKind>)> {
     use DistanceKind::*;
     Some(match file {
-        File::General => (RegisterOverwrite, None),
+        File::General => (RegisterOverwrite, Some(RegisterReadOverwrite)),
         File::Predicate => (PredicateOverwrite, None),
         File::Uniform => (UniformOverwrite, Some(UniformReadOverwrite)),
         File::UniformPredicate => (

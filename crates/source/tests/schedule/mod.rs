@@ -3,5 +3,7 @@
 
 pub mod check;
 pub mod code;
+pub mod findings;
 pub mod flow;
+pub mod queue;
 pub mod state;

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use sass::{Class, File, Guard, Predicate};
 
-/// Cycles after which a fixed-latency result is visible whatever its class.
-pub const LONG_AGO: u16 = 48;
+/// Cycles after which a fixed-latency result is visible whatever its class: more than any distance.
+pub const LONG_AGO: u16 = 32;
 
 /// Cycles after which a fixed-latency instruction has read its sources whatever its class.
-const READ_LONG_AGO: u16 = 16;
+const READ_LONG_AGO: u16 = 8;
 
 /// A register of a warp.
 pub type Place = (File, u8);

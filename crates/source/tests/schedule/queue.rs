@@ -1,0 +1,35 @@
+//! Units whose instructions finish in the order of issue.
+
+use sass::Class;
+use source::{Description, MemoryKind};
+
+/// Units that return results in the order of issue: an instruction without counter is covered by a
+/// later one of its queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Queue {
+    SpecialFunction,
+    Double,
+    Shared,
+    Texture,
+    Redux,
+}
+
+/// The unit of an instruction, if it is such a one.
+pub fn queue(description: &Description) -> Option<Queue> {
+    let kind = description.memory.map(|shape| shape.kind);
+    Some(match description.class {
+        Class::SpecialFunction | Class::Conversion | Class::BitScan | Class::DivisionCheck => {
+            Queue::SpecialFunction
+        }
+        Class::RedirectedFp64 | Class::Conversion64 | Class::Dmma884 => Queue::Double,
+        Class::Texture => Queue::Texture,
+        Class::Shuffle | Class::Movm => Queue::Shared,
+        Class::Redux => Queue::Redux,
+        _ => match kind? {
+            MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic => {
+                Queue::Shared
+            }
+            _ => return None,
+        },
+    })
+}
