@@ -145,6 +145,8 @@ pub struct Row {
     pub constant_line: u32,
     /// Row of the stage table.
     pub memory_kind: MemoryKind,
+    /// Number among the program's memory instructions.
+    pub memory_number: u32,
     /// Address without a general register.
     pub uniform_address: bool,
     /// LDSM with two or four matrices.
@@ -188,6 +190,8 @@ pub struct Program {
     pub marks: Vec<Mark>,
     /// Places of a warp's hazard table.
     pub places: usize,
+    /// Instructions that go to the memory unit.
+    pub memory_instructions: u32,
     /// Visibility distances: `[kind][producer][consumer]`.
     pub distances: Distances,
 }
@@ -264,6 +268,7 @@ impl Program {
             operands: Vec::new(),
             marks: Vec::new(),
             places: registers + UNIFORM + 2 * PREDICATES,
+            memory_instructions: 0,
             distances: Distances::new(&table),
         };
         for description in descriptions {
@@ -342,6 +347,10 @@ impl Program {
             _ => 0,
         };
         let float64 = &parameters.shared_float64;
+        let memory_number = self.memory_instructions;
+        if path == Path::Memory {
+            self.memory_instructions += 1;
+        }
         let constant_line = match description.constant {
             Some(constant) if path == Path::Fixed => {
                 let address = constant_address(constant.bank, constant.offset);
@@ -375,6 +384,7 @@ impl Program {
             blocks_port: blocks_port as u8,
             constant_line,
             memory_kind: kind,
+            memory_number,
             uniform_address: uniform,
             matrices: kind == MemoryKind::MatrixLoad && shape.is_some_and(|shape| shape.bytes > 4),
             transfer,

@@ -128,6 +128,44 @@ pub fn conflict_degree(addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> u32
     }
 }
 
+/// The pattern that a shared-memory instruction used last, and its conflict degree: it depends only on
+/// the distances between the lanes' words, which a loop seldom changes.
+#[derive(Clone, Debug)]
+pub struct Pattern {
+    lanes: LaneMask,
+    /// Distance of each lane's address from lane 0's, in bytes.
+    offsets: [u32; 32],
+    degree: u32,
+}
+
+impl Pattern {
+    /// No pattern yet.
+    pub const NONE: Pattern = Pattern {
+        lanes: 0,
+        offsets: [0; 32],
+        degree: 1,
+    };
+
+    /// The conflict degree of an access, worked out only if its pattern is new.
+    #[inline]
+    pub fn degree(&mut self, addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> u32 {
+        let base = addresses[0] as u32;
+        let mut same = true;
+        for (offset, &address) in self.offsets.iter().zip(addresses) {
+            same &= (address as u32).wrapping_sub(base) == *offset;
+        }
+        // Words, not bytes, conflict: a base that is no multiple of a word makes another pattern.
+        if !same || self.lanes != lanes || base % 4 != 0 {
+            for (offset, &address) in self.offsets.iter_mut().zip(addresses) {
+                *offset = (address as u32).wrapping_sub(base);
+            }
+            self.lanes = if base % 4 == 0 { lanes } else { 0 };
+            self.degree = conflict_degree(addresses, lanes, bytes);
+        }
+        self.degree
+    }
+}
+
 /// Accesses of one pass. Most have no conflict: one word per bank at most.
 fn pass_degree(addresses: &[u64; 32], lanes: u32, first_lane: usize, words: usize) -> u32 {
     let mut word_of_bank = [0u32; BANKS];
@@ -221,6 +259,20 @@ mod tests {
         }
         let broadcast = access(4, |_| 64);
         assert_eq!(conflict_degree(&broadcast.addresses, u32::MAX, 4), 1);
+    }
+
+    #[test]
+    fn a_remembered_pattern_gives_the_same_degree() {
+        let mut pattern = Pattern::NONE;
+        for start in [0u64, 4, 128, 2, 4096] {
+            for stride in [4u64, 8, 128, 4, 4] {
+                let access = access(4, |lane| start + lane * stride);
+                for lanes in [u32::MAX, 0xffff, 1 << 31] {
+                    let known = pattern.degree(&access.addresses, lanes, 4);
+                    assert_eq!(known, conflict_degree(&access.addresses, lanes, 4));
+                }
+            }
+        }
     }
 
     /// REGRESSIONS M13: wide accesses conflict within quarter and half warps only.

@@ -2,7 +2,7 @@
 
 use source::{Access, Effect, LaneMask, MemoryKind, Operation, Space, Token};
 
-use super::coalesce::{Sectors, conflict_degree};
+use super::coalesce::{Pattern, Sectors, conflict_degree};
 use crate::event::RecordIndex;
 use crate::program::Row;
 
@@ -66,6 +66,8 @@ const NONE: RecordIndex = RecordIndex::MAX;
 pub struct Records {
     records: Vec<Record>,
     free: RecordIndex,
+    /// By number of memory instruction in the program; grown when one is met first.
+    patterns: Vec<Pattern>,
 }
 
 impl Records {
@@ -74,6 +76,7 @@ impl Records {
         Records {
             records: Vec::with_capacity(64),
             free: NONE,
+            patterns: Vec::new(),
         }
     }
 
@@ -87,7 +90,12 @@ impl Records {
             self.records.push(Record::blank());
             self.records.len() as RecordIndex - 1
         };
-        self.records[index as usize].fill(row, pc, slot, effect);
+        let number = row.memory_number as usize;
+        if number >= self.patterns.len() {
+            self.patterns.resize(number + 1, Pattern::NONE);
+        }
+        let pattern = &mut self.patterns[number];
+        self.records[index as usize].fill(row, pc, slot, effect, pattern);
         index
     }
 
@@ -152,7 +160,7 @@ impl Record {
         }
     }
 
-    fn fill(&mut self, row: &Row, pc: u32, slot: u8, effect: &Effect) {
+    fn fill(&mut self, row: &Row, pc: u32, slot: u8, effect: &Effect, pattern: &mut Pattern) {
         self.kind = row.memory_kind;
         self.slot = slot;
         self.sub_core = slot % 4;
@@ -180,7 +188,7 @@ impl Record {
             // Without lanes there is nothing to do, but the token must be given back.
             self.deferred = effect.access.deferred;
             if effect.access.lanes != 0 {
-                self.place(&effect.access);
+                self.place(&effect.access, pattern);
             }
         }
     }
@@ -198,7 +206,7 @@ impl Record {
     }
 
     /// Works out what the addresses mean for time.
-    fn place(&mut self, access: &Access) {
+    fn place(&mut self, access: &Access, pattern: &mut Pattern) {
         self.operation = access.operation;
         self.space = access.space;
         self.bypass =
@@ -216,7 +224,7 @@ impl Record {
                     Operation::Atomic | Operation::Reduction => {
                         atomic_degree(&access.addresses, access.lanes)
                     }
-                    _ => conflict_degree(&access.addresses, access.lanes, access.bytes),
+                    _ => pattern.degree(&access.addresses, access.lanes, access.bytes),
                 };
                 // A generic access that turned out to be shared takes the shared path.
                 if !matches!(

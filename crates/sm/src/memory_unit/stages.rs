@@ -17,12 +17,14 @@ pub const UNKNOWN: u64 = u64::MAX;
 struct Staged {
     record: RecordIndex,
     lengths: [u8; STAGES],
-    /// Cycle in which it enters each stage; `[STAGES]`: it is ready for hand-over. UNKNOWN until it
-    /// follows from the instructions ahead.
-    enters: [u64; STAGES + 1],
-    /// Cycle in which it leaves each stage.
+    /// Stage in which it is, as far as known.
+    stage: u8,
+    /// Cycle in which it entered that stage.
+    entered: u64,
+    /// Cycle in which it leaves each stage. UNKNOWN until it follows from the instructions ahead.
     leaves: [u64; STAGES],
-    announced: bool,
+    /// Cycle in which it is ready for hand-over; UNKNOWN until it follows from the instructions ahead.
+    ready: u64,
     asked: bool,
 }
 
@@ -115,15 +117,17 @@ impl Stages {
     /// The head enters the first stage in cycle `now`.
     pub fn enter(&mut self, now: u64) {
         if let Some((record, lengths, _)) = self.queue.pop_front() {
+            let first = first_stage(&lengths);
             let mut staged = Staged {
                 record,
                 lengths,
-                enters: [UNKNOWN; STAGES + 1],
+                stage: first as u8,
+                entered: now,
                 leaves: [UNKNOWN; STAGES],
-                announced: false,
+                ready: UNKNOWN,
                 asked: false,
             };
-            staged.enters[first_stage(&lengths)] = now;
+            staged.leaves[..first].fill(0);
             self.staged.push_back(staged);
         }
     }
@@ -131,56 +135,45 @@ impl Stages {
     /// Works out all stage times that follow from what is known. Calls `ready(record, cycle)` once
     /// for each instruction whose hand-over cycle became known.
     pub fn propagate(&mut self, mut ready: impl FnMut(RecordIndex, u64)) {
-        let mut ahead = self.left;
+        let mut ahead = &self.left;
         for staged in &mut self.staged {
-            let mut stage = first_stage(&staged.lengths);
-            loop {
-                let enters = staged.enters[stage];
-                if enters == UNKNOWN {
-                    break;
+            while staged.ready == UNKNOWN {
+                let stage = staged.stage as usize;
+                let done = staged.entered + staged.lengths[stage] as u64;
+                let mut next = stage + 1;
+                let mut free = 0;
+                while next < STAGES {
+                    free = free.max(ahead[next]);
+                    if staged.lengths[next] > 0 {
+                        break;
+                    }
+                    next += 1;
                 }
-                let done = enters + staged.lengths[stage] as u64;
-                let next = (stage + 1..STAGES)
-                    .find(|&s| staged.lengths[s] > 0)
-                    .unwrap_or(STAGES);
-                let free = ahead[stage + 1..next.min(STAGES - 1) + 1]
-                    .iter()
-                    .copied()
-                    .max()
-                    .unwrap_or(0);
                 if next == STAGES {
-                    staged.enters[STAGES] = done;
+                    staged.ready = done;
+                    ready(staged.record, done);
                     break;
                 }
                 if free == UNKNOWN {
                     break;
                 }
                 let moves = done.max(free);
-                staged.enters[next] = moves;
-                for left in &mut staged.leaves[stage..next] {
-                    *left = moves;
-                }
-                stage = next;
+                staged.leaves[stage..next].fill(moves);
+                staged.stage = next as u8;
+                staged.entered = moves;
             }
-            for left in &mut staged.leaves[..first_stage(&staged.lengths)] {
-                *left = 0;
-            }
-            if staged.enters[STAGES] != UNKNOWN && !staged.announced {
-                staged.announced = true;
-                ready(staged.record, staged.enters[STAGES]);
-            }
-            ahead = staged.leaves;
+            ahead = &staged.leaves;
         }
     }
 
     /// Cycle from which the oldest instruction asks for hand-over, told once.
     pub fn asks_at(&mut self) -> Option<u64> {
         let oldest = self.staged.front_mut()?;
-        if oldest.asked || oldest.enters[STAGES] == UNKNOWN {
+        if oldest.asked || oldest.ready == UNKNOWN {
             return None;
         }
         oldest.asked = true;
-        Some(oldest.enters[STAGES])
+        Some(oldest.ready)
     }
 
     /// The instruction that is handed over next.
