@@ -12,6 +12,34 @@
 //! that a class that is left out fails when the table is loaded, not when it is first met. Some group
 //! names are reserved: `none` for classes that never touch the axis, and `counted…` for writers of
 //! variable latency, whose readers wait for a dependence counter.
+//!
+//! # When a dependence is kept
+//!
+//! Compiled code keeps these rules without exception (`crates/source/tests`), and uses every one.
+//!
+//! *Fixed latency.* A reader keeps the distance of the class that wrote the register to the class that
+//! reads it (`sass::Use::class`), by kind: a general register as data, as address or as stored data
+//! (4 in a unit, 5 between units and to the memory unit, 4 to the other decoupled units); a predicate
+//! as data (4 or 5 to the ALU and FMA; 13 to FP64, votes, branches, the memory unit); a guard (13,
+//! whoever is guarded); a uniform register or predicate. An overwrite keeps the overwrite distance, so
+//! that the younger result lands last. An instruction that overwrites what a fixed-latency one reads
+//! keeps the read-overwrite distance, which is 1 or 2 but for two-pass matrix instructions (7) and
+//! between uniform instructions. A fixed-latency instruction may carry counters all the same
+//! (HMMA does): waiting for them stands for the distance.
+//!
+//! *Variable latency.* Results are pending until the write counter was waited for. Of the sources only
+//! general registers are sampled late, and may be overwritten once the read or the write counter was
+//! waited for; guards, predicates and uniform registers are read at issue. A wait covers an increment
+//! that is at least two cycles old; DEPBAR takes hold four cycles after its issue.
+//!
+//! *In order.* The compiler relies on order where it saves a counter. Results return in issue order
+//! within {MUFU, conversions, POPC, FLO, BREV, FCHK}, within {FP64, 64-bit conversions, DMMA}, within
+//! {LDS, LDSM, ATOMS, SHFL, MOVM}, among texture instructions and among REDUX: an instruction without
+//! write counter is covered by a wait for a younger one of its group. The memory unit reads the sources
+//! of all its instructions in issue order: a wait for any younger one covers the sources of the older,
+//! a memory instruction may overwrite a source of an older one, and behind BAR all have been read.
+//!
+//! *Lanes.* Instructions under complementary guards have no lane in common and no dependence.
 
 use std::collections::HashMap;
 
