@@ -87,10 +87,10 @@ fn write_launch(out: &mut String, launch: &LaunchReport, style: Style) -> fmt::R
         out,
         "grid",
         &format!(
-            "{} CTAs {} of {} threads {}",
-            grouped(threads(launch.grid)),
+            "{} {} of {} {}",
+            counted(threads(launch.grid), "CTA"),
             extent(launch.grid),
-            grouped(threads(launch.block)),
+            counted(threads(launch.block), "thread"),
             extent(launch.block)
         ),
     )?;
@@ -117,8 +117,8 @@ fn write_launch(out: &mut String, launch: &LaunchReport, style: Style) -> fmt::R
         out,
         "occupancy",
         &format!(
-            "{} CTAs = {warps} of {} warps per SM ({:.1} %), limited by {}{achieved}",
-            occupancy.ctas_per_sm,
+            "{} = {warps} of {} warps per SM ({:.1} %), limited by {}{achieved}",
+            counted(occupancy.ctas_per_sm.into(), "CTA"),
             launch.warps_per_sm,
             100.0 * f64::from(warps) / f64::from(launch.warps_per_sm.max(1)),
             occupancy.limit
@@ -166,12 +166,19 @@ fn write_launch(out: &mut String, launch: &LaunchReport, style: Style) -> fmt::R
         out,
         "host",
         &format!(
-            "{:.3} s, {} warp instructions/s, {} thread{}",
+            "{:.3} s, {} warp instructions/s, {}",
             launch.host_seconds,
             rate(launch.host_rate()),
-            launch.threads,
-            if launch.threads == 1 { "" } else { "s" }
+            counted(launch.threads as u64, "thread")
         ),
+    )
+}
+
+fn counted(count: u64, thing: &str) -> String {
+    format!(
+        "{} {thing}{}",
+        grouped(count),
+        if count == 1 { "" } else { "s" }
     )
 }
 

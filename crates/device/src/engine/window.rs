@@ -365,9 +365,14 @@ impl<'a, S: Source> Engine<'a, S> {
     }
 
     fn hang(&self, kind: HangKind) -> Stop {
+        let cycle = match kind {
+            // Where it is seen depends on the window, the end of the quantum does not.
+            HangKind::Deadlock => self.now.0.next_multiple_of(self.quantum),
+            HangKind::MaxCycles(limit) => limit,
+        };
         Stop::Hang(Box::new(Hang::of(
             kind,
-            self.now,
+            Cycle(cycle),
             &self.sms,
             &self.sources,
             self.grid - self.dispatcher.granted(),
