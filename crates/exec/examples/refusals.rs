@@ -9,10 +9,20 @@ fn main() {
                 match sass::decode(word, architecture) {
                     sass::Decoded::Instruction(i) => {
                         if let Some(reason) = exec::refusal(&i) {
-                            println!("{path} {} {:#x}: {}: {reason}", function.name, index * 16, i.display(index as u64 * 16));
+                            println!(
+                                "{path} {} {:#x}: {}: {reason}",
+                                function.name,
+                                index * 16,
+                                i.display(index as u64 * 16)
+                            );
                         }
                     }
-                    sass::Decoded::Unknown(word) => println!("{path} {} {:#x}: unknown {:#x}", function.name, index * 16, word.0),
+                    sass::Decoded::Unknown(word) => println!(
+                        "{path} {} {:#x}: unknown {:#x}",
+                        function.name,
+                        index * 16,
+                        word.0
+                    ),
                 }
             }
         }

@@ -5,7 +5,9 @@ use std::time::Instant;
 use exec::{GlobalMemory, HostIsa, Launch, LaunchOptions, Module, Program, functional};
 
 fn main() {
-    let path = std::env::args().nth(1).unwrap_or("kernels/bench/ffma.sm_86.cubin".to_owned());
+    let path = std::env::args()
+        .nth(1)
+        .unwrap_or("kernels/bench/ffma.sm_86.cubin".to_owned());
     let cubin = cubin::Cubin::parse(&std::fs::read(&path).expect("a file")).expect("a cubin");
     for host in HostIsa::ALL.into_iter().filter(|host| host.is_available()) {
         let mut memory = GlobalMemory::new();
@@ -23,7 +25,10 @@ fn main() {
                 _ => parameters.extend(32u32.to_le_bytes()),
             }
         }
-        let options = LaunchOptions { host: Some(host), ..Default::default() };
+        let options = LaunchOptions {
+            host: Some(host),
+            ..Default::default()
+        };
         let launch = Arc::new(
             Launch::new(program, [168, 1, 1], [256, 1, 1], &parameters, options).expect("a launch"),
         );

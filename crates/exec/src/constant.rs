@@ -41,7 +41,9 @@ pub(crate) struct Banks {
 impl Banks {
     /// Thirty-two empty banks.
     pub(crate) fn new() -> Banks {
-        Banks { banks: vec![Vec::new(); BANKS] }
+        Banks {
+            banks: vec![Vec::new(); BANKS],
+        }
     }
 
     /// Sets the bytes of bank `number`.
@@ -54,7 +56,11 @@ impl Banks {
     /// Writes a word of bank 0, which must reach that far.
     pub(crate) fn write_driver_word(&mut self, offset: u32, value: u32) {
         let at = offset as usize;
-        if let Some(place) = self.banks.get_mut(0).and_then(|bank| bank.get_mut(at..at + 4)) {
+        if let Some(place) = self
+            .banks
+            .get_mut(0)
+            .and_then(|bank| bank.get_mut(at..at + 4))
+        {
             place.copy_from_slice(&value.to_le_bytes());
         }
     }
@@ -69,7 +75,10 @@ impl Banks {
     #[inline]
     pub(crate) fn read(&self, bank: u8, offset: u32, bytes: u32) -> Option<u64> {
         let at = offset as usize;
-        let field = self.banks.get(bank as usize)?.get(at..at.checked_add(bytes as usize)?)?;
+        let field = self
+            .banks
+            .get(bank as usize)?
+            .get(at..at.checked_add(bytes as usize)?)?;
         let mut value = [0; 8];
         value.get_mut(..field.len())?.copy_from_slice(field);
         Some(u64::from_le_bytes(value))
@@ -77,6 +86,8 @@ impl Banks {
 
     /// Bytes of a bank.
     pub(crate) fn size(&self, bank: u8) -> u32 {
-        self.banks.get(bank as usize).map_or(0, |bank| bank.len() as u32)
+        self.banks
+            .get(bank as usize)
+            .map_or(0, |bank| bank.len() as u32)
     }
 }

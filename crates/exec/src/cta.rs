@@ -151,7 +151,11 @@ impl Cta {
 
     /// Resets barrier `number` and returns what it reduced to, if all have arrived.
     pub(crate) fn complete(&mut self, number: u8) -> Option<u32> {
-        let all = if self.warps >= 32 { u32::MAX } else { (1 << self.warps) - 1 };
+        let all = if self.warps >= 32 {
+            u32::MAX
+        } else {
+            (1 << self.warps) - 1
+        };
         let barrier = &mut self.barriers[number as usize % BARRIERS];
         if barrier.is_idle() {
             return None;
@@ -176,10 +180,20 @@ impl Cta {
     /// Barriers at which someone has arrived, with arrived and expected warps, for the hang report.
     pub(crate) fn describe_barrier(&self, number: u8) -> String {
         let barrier = &self.barriers[number as usize % BARRIERS];
-        let expected = if barrier.expected == 0 { self.warps } else { barrier.expected };
-        let all = if self.warps >= 32 { u32::MAX } else { (1 << self.warps) - 1 };
+        let expected = if barrier.expected == 0 {
+            self.warps
+        } else {
+            barrier.expected
+        };
+        let all = if self.warps >= 32 {
+            u32::MAX
+        } else {
+            (1 << self.warps) - 1
+        };
         let missing = all & !barrier.full & !self.ended;
-        let names: Vec<String> = crate::lanes::lanes_of(missing).map(|w| w.to_string()).collect();
+        let names: Vec<String> = crate::lanes::lanes_of(missing)
+            .map(|w| w.to_string())
+            .collect();
         format!(
             "barrier {number} has {} of {expected} warps; missing warps of the block: {}",
             barrier.arrivals,

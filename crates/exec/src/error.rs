@@ -22,7 +22,9 @@ pub enum ExecError {
         limit: u64,
     },
     /// No room for an allocation.
-    #[error("{bytes} bytes for `{name}` do not fit in device memory, of which {free} bytes are free")]
+    #[error(
+        "{bytes} bytes for `{name}` do not fit in device memory, of which {free} bytes are free"
+    )]
     OutOfMemory {
         /// What the memory is for.
         name: String,

@@ -64,7 +64,9 @@ pub enum RunFault {
         waiting: Vec<String>,
     },
     /// The limit of instructions was reached.
-    #[error("more than {limit} warp instructions: an endless loop, or --max-instructions is too low")]
+    #[error(
+        "more than {limit} warp instructions: an endless loop, or --max-instructions is too low"
+    )]
     TooLong {
         /// The limit.
         limit: u64,
@@ -87,8 +89,10 @@ pub fn run(
     let resident = (RESIDENT_WARPS / warps_per_cta).clamp(1, ctas) as usize;
     let places = resident * warps_per_cta as usize;
     let mut machine = Machine::new(Arc::clone(launch), 0, places, resident);
-    let mut statistics =
-        FunctionalStatistics { by_pc: vec![0; launch.code.len()], ..Default::default() };
+    let mut statistics = FunctionalStatistics {
+        by_pc: vec![0; launch.code.len()],
+        ..Default::default()
+    };
     let mut effect = Effect::new();
     let mut next_cta = 0;
     for slot in 0..resident {
@@ -176,7 +180,10 @@ fn turn(
     }
     statistics.warp_instructions += executed;
     if left == executed && machine.warps[place].live {
-        return Err(RunFault::TooLong { limit: max_instructions, pc });
+        return Err(RunFault::TooLong {
+            limit: max_instructions,
+            pc,
+        });
     }
     Ok(true)
 }
@@ -190,7 +197,10 @@ fn deadlock(machine: &Machine) -> RunFault {
         .filter(|(_, warp)| warp.live)
         .filter_map(|(place, warp)| {
             let what = machine.waiting(place)?;
-            Some(format!("block {:?} warp {}: {what}", warp.cta_index, warp.index))
+            Some(format!(
+                "block {:?} warp {}: {what}",
+                warp.cta_index, warp.index
+            ))
         })
         .take(SHOWN)
         .collect();

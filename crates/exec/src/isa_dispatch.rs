@@ -61,7 +61,11 @@ impl HostIsa {
     pub fn best() -> HostIsa {
         static BEST: std::sync::OnceLock<HostIsa> = std::sync::OnceLock::new();
         *BEST.get_or_init(|| {
-            HostIsa::ALL.into_iter().rev().find(|isa| isa.is_available()).unwrap_or(HostIsa::Baseline)
+            HostIsa::ALL
+                .into_iter()
+                .rev()
+                .find(|isa| isa.is_available())
+                .unwrap_or(HostIsa::Baseline)
         })
     }
 }

@@ -116,10 +116,17 @@ impl Launch {
                 expected: kernel.parameter_size,
             });
         }
-        let stack = if kernel.stack_is_unbounded { u64::from(options.stack_limit) } else { 0 };
+        let stack = if kernel.stack_is_unbounded {
+            u64::from(options.stack_limit)
+        } else {
+            0
+        };
         let local = (u64::from(kernel.local_per_thread) + stack).next_multiple_of(16);
         if local > MAX_LOCAL {
-            return Err(ExecError::Local { bytes: local, limit: MAX_LOCAL });
+            return Err(ExecError::Local {
+                bytes: local,
+                limit: MAX_LOCAL,
+            });
         }
         let host = match options.host {
             None => HostIsa::best(),
@@ -127,7 +134,9 @@ impl Launch {
             Some(host) => return Err(ExecError::HostIsa(host.name())),
         };
         // Register files are handed out in units of eight.
-        let registers = (kernel.registers.clamp(1, 255) as u16).next_multiple_of(8).min(255);
+        let registers = (kernel.registers.clamp(1, 255) as u16)
+            .next_multiple_of(8)
+            .min(255);
         let mut launch = Launch {
             grid,
             block,
@@ -156,7 +165,9 @@ impl Launch {
             }
         }
         let base = kernel.parameter_base as usize;
-        let size = (base + parameters.len()).max(driver::AREA).max(kernel.constant0_size as usize);
+        let size = (base + parameters.len())
+            .max(driver::AREA)
+            .max(kernel.constant0_size as usize);
         let mut bank0 = vec![0; size.next_multiple_of(8)];
         if let Some(place) = bank0.get_mut(base..base + parameters.len()) {
             place.copy_from_slice(parameters);
@@ -164,17 +175,27 @@ impl Launch {
         self.banks.set(0, bank0);
         for axis in 0..3 {
             let offset = 4 * axis as u32;
-            self.banks.write_driver_word(driver::BLOCK + offset, self.block[axis]);
-            self.banks.write_driver_word(driver::GRID + offset, self.grid[axis]);
+            self.banks
+                .write_driver_word(driver::BLOCK + offset, self.block[axis]);
+            self.banks
+                .write_driver_word(driver::GRID + offset, self.grid[axis]);
         }
-        self.banks.write_driver_wide(driver::SHARED_WINDOW, SHARED_WINDOW);
-        self.banks.write_driver_wide(driver::LOCAL_WINDOW, LOCAL_WINDOW);
-        self.banks.write_driver_word(driver::STACK_POINTER, self.local_bytes);
-        self.banks.write_driver_word(driver::DYNAMIC_SHARED, self.options.dynamic_shared);
-        self.banks.write_driver_wide(driver::GRID_ID, self.options.grid_id);
-        self.banks.write_driver_wide(driver::GRID_WORKSPACE, self.options.grid_workspace);
-        self.banks.write_driver_word(driver::SM_COUNT, self.options.sm_count);
-        self.banks.write_driver_word(driver::RESERVED_SHARED, self.reserved_shared());
+        self.banks
+            .write_driver_wide(driver::SHARED_WINDOW, SHARED_WINDOW);
+        self.banks
+            .write_driver_wide(driver::LOCAL_WINDOW, LOCAL_WINDOW);
+        self.banks
+            .write_driver_word(driver::STACK_POINTER, self.local_bytes);
+        self.banks
+            .write_driver_word(driver::DYNAMIC_SHARED, self.options.dynamic_shared);
+        self.banks
+            .write_driver_wide(driver::GRID_ID, self.options.grid_id);
+        self.banks
+            .write_driver_wide(driver::GRID_WORKSPACE, self.options.grid_workspace);
+        self.banks
+            .write_driver_word(driver::SM_COUNT, self.options.sm_count);
+        self.banks
+            .write_driver_word(driver::RESERVED_SHARED, self.reserved_shared());
         self.banks.write_driver_wide(driver::GLOBAL_DESCRIPTOR, 0);
     }
 
@@ -190,11 +211,17 @@ impl Launch {
             while others.next_if(|range| range.end <= pc).is_some() {}
             // Another kernel's code is not reached; its constants may not be there.
             if others.peek().is_some_and(|range| range.contains(&pc)) {
-                code.push(Micro { op: Op::Refused(u32::MAX), guard: PredicateSource::TRUE });
+                code.push(Micro {
+                    op: Op::Refused(u32::MAX),
+                    guard: PredicateSource::TRUE,
+                });
                 continue;
             }
-            let context =
-                Context { pc: pc as u32, registers: self.registers, banks: &self.banks };
+            let context = Context {
+                pc: pc as u32,
+                registers: self.registers,
+                banks: &self.banks,
+            };
             code.push(match decoded {
                 Decoded::Instruction(instruction) => match lower(instruction, context) {
                     Ok(micro) => micro,
@@ -262,12 +289,22 @@ impl Launch {
 
     /// Shared memory that the system takes besides, per block, in bytes.
     pub fn reserved_shared(&self) -> u32 {
-        if self.program.module().architecture() >= Architecture::Sm80 { RESERVED_SHARED } else { 0 }
+        if self.program.module().architecture() >= Architecture::Sm80 {
+            RESERVED_SHARED
+        } else {
+            0
+        }
     }
 
     /// Local memory of a thread in bytes.
     pub fn local_bytes(&self) -> u32 {
         self.local_bytes
+    }
+
+    /// Sets the local memory of a thread, for tests.
+    #[cfg(test)]
+    pub(crate) fn set_local_bytes(&mut self, bytes: u32) {
+        self.local_bytes = bytes;
     }
 
     /// Options of the launch.
@@ -294,13 +331,16 @@ impl Launch {
 
     /// Instructions of the kernel's code that would not execute: pc and reason.
     pub fn refused(&self) -> impl Iterator<Item = (source::Pc, &str)> {
-        self.code.iter().enumerate().filter_map(|(pc, micro)| match micro.op {
-            Op::Refused(index) => self
-                .refusals
-                .get(index as usize)
-                .map(|reason| (source::Pc(pc as u32), reason.as_str())),
-            _ => None,
-        })
+        self.code
+            .iter()
+            .enumerate()
+            .filter_map(|(pc, micro)| match micro.op {
+                Op::Refused(index) => self
+                    .refusals
+                    .get(index as usize)
+                    .map(|reason| (source::Pc(pc as u32), reason.as_str())),
+                _ => None,
+            })
     }
 }
 
@@ -339,10 +379,13 @@ fn check_block(block: [u32; 3], kernel: &cubin::Kernel) -> Result<(), ExecError>
     if threads > MAX_BLOCK_THREADS {
         return refuse(format!("{threads} threads; at most {MAX_BLOCK_THREADS}"));
     }
-    if let Some(required) = kernel.required_threads {
-        if block != required {
-            return refuse(format!("kernel `{}` was compiled for {required:?}", kernel.name));
-        }
+    if let Some(required) = kernel.required_threads
+        && block != required
+    {
+        return refuse(format!(
+            "kernel `{}` was compiled for {required:?}",
+            kernel.name
+        ));
     }
     if let Some(most) = kernel.max_threads {
         let most_threads: u64 = most.iter().map(|&n| u64::from(n.max(1))).product();

@@ -11,6 +11,9 @@
 //! Invariant: results depend on the program, its inputs and the order of calls only, never on the
 //! host instruction set or on time.
 
+// Lane loops index several rows by lane.
+#![allow(clippy::needless_range_loop)]
+
 mod constant;
 mod cta;
 mod error;
@@ -48,10 +51,20 @@ pub fn executes(instruction: &sass::Instruction) -> bool {
 /// Why an instruction is not executed, if it is not.
 pub fn refusal(instruction: &sass::Instruction) -> Option<String> {
     // As many registers and constants as there can be: what a launch lacks is not the question.
-    let mut banks = constant::Banks::new();
-    for bank in 0..32 {
-        banks.set(bank, vec![0; 1 << 16]);
-    }
-    let context = lower::Context { pc: 1 << 20, registers: 255, banks: &banks };
-    lower::lower(instruction, context).err().map(|refusal| refusal.0)
+    static BANKS: std::sync::OnceLock<constant::Banks> = std::sync::OnceLock::new();
+    let banks = BANKS.get_or_init(|| {
+        let mut banks = constant::Banks::new();
+        for bank in 0..32 {
+            banks.set(bank, vec![0; 1 << 16]);
+        }
+        banks
+    });
+    let context = lower::Context {
+        pc: 1 << 20,
+        registers: 255,
+        banks,
+    };
+    lower::lower(instruction, context)
+        .err()
+        .map(|refusal| refusal.0)
 }

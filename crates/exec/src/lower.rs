@@ -91,7 +91,11 @@ pub(crate) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(instruction: &'a Instruction, context: Context<'a>) -> Reader<'a> {
-        Reader { instruction, context, position: 0 }
+        Reader {
+            instruction,
+            context,
+            position: 0,
+        }
     }
 
     /// Whether the mnemonic carries `modifier`.
@@ -110,10 +114,17 @@ impl<'a> Reader<'a> {
 
     /// Refuses modifiers beyond `known`: a suffix without a meaning here must not be ignored.
     pub(crate) fn only(&self, known: &[Modifier]) -> Lowered<()> {
-        match self.instruction.modifiers.iter().find(|m| !known.contains(m)) {
-            Some(other) => {
-                refuse(format!("{}.{}", self.instruction.opcode.text(), other.text()))
-            }
+        match self
+            .instruction
+            .modifiers
+            .iter()
+            .find(|m| !known.contains(m))
+        {
+            Some(other) => refuse(format!(
+                "{}.{}",
+                self.instruction.opcode.text(),
+                other.text()
+            )),
             None => Ok(()),
         }
     }
@@ -189,7 +200,10 @@ impl<'a> Reader<'a> {
 
     /// Whether the next operand is a (uniform) predicate.
     pub(crate) fn at_predicate(&self) -> bool {
-        matches!(self.peek(), Some(Printed::Predicate { .. } | Printed::UniformPredicate { .. }))
+        matches!(
+            self.peek(),
+            Some(Printed::Predicate { .. } | Printed::UniformPredicate { .. })
+        )
     }
 
     /// A predicate destination.
@@ -204,7 +218,11 @@ impl<'a> Reader<'a> {
 
     /// A predicate destination that is not printed if it is PT.
     pub(crate) fn predicate_destination_or_none(&mut self) -> Lowered<u8> {
-        if self.at_predicate() { self.predicate_destination() } else { Ok(7) }
+        if self.at_predicate() {
+            self.predicate_destination()
+        } else {
+            Ok(7)
+        }
     }
 
     /// A predicate source.
@@ -225,22 +243,40 @@ impl<'a> Reader<'a> {
         &mut self,
         default: PredicateSource,
     ) -> Lowered<PredicateSource> {
-        if self.at_predicate() { self.predicate_source() } else { Ok(default) }
+        if self.at_predicate() {
+            self.predicate_source()
+        } else {
+            Ok(default)
+        }
     }
 
     /// A 32-bit source with its signs and suffix.
     pub(crate) fn source(&mut self) -> Lowered<(Operand, Adjust, Select)> {
         match self.next()? {
-            Printed::Register { register, adjust, select, .. } => {
-                Ok((self.register_operand(*register)?, *adjust, *select))
-            }
-            Printed::UniformRegister { register, adjust, select } => {
-                Ok((uniform_operand(*register), *adjust, *select))
-            }
-            Printed::Immediate { bits, .. } => {
-                Ok((Operand::Scalar(*bits as u32), Adjust::default(), Select::None))
-            }
-            Printed::Constant { bank, index, uniform_index, offset, adjust, select } => {
+            Printed::Register {
+                register,
+                adjust,
+                select,
+                ..
+            } => Ok((self.register_operand(*register)?, *adjust, *select)),
+            Printed::UniformRegister {
+                register,
+                adjust,
+                select,
+            } => Ok((uniform_operand(*register), *adjust, *select)),
+            Printed::Immediate { bits, .. } => Ok((
+                Operand::Scalar(*bits as u32),
+                Adjust::default(),
+                Select::None,
+            )),
+            Printed::Constant {
+                bank,
+                index,
+                uniform_index,
+                offset,
+                adjust,
+                select,
+            } => {
                 let value = self.fixed_constant(*bank, *index, *uniform_index, *offset, 4)?;
                 Ok((Operand::Scalar(value as u32), *adjust, *select))
             }
@@ -267,9 +303,15 @@ impl<'a> Reader<'a> {
     /// A 32-bit source with a complement or minus sign: whether it is there.
     pub(crate) fn negatable_source(&mut self) -> Lowered<(Operand, bool)> {
         match self.source()? {
-            (operand, Adjust { absolute: false, negate, invert }, Select::None) => {
-                Ok((operand, negate || invert))
-            }
+            (
+                operand,
+                Adjust {
+                    absolute: false,
+                    negate,
+                    invert,
+                },
+                Select::None,
+            ) => Ok((operand, negate || invert)),
             _ => refuse("a sign or suffix of a source"),
         }
     }
@@ -278,10 +320,12 @@ impl<'a> Reader<'a> {
     /// is extended by its sign if it has one.
     pub(crate) fn wide_source(&mut self, high: bool) -> Lowered<(Wide, Adjust)> {
         match self.next()? {
-            Printed::Register { register, adjust, .. } => {
-                Ok((self.wide_register(*register)?, *adjust))
-            }
-            Printed::UniformRegister { register, adjust, .. } => {
+            Printed::Register {
+                register, adjust, ..
+            } => Ok((self.wide_register(*register)?, *adjust)),
+            Printed::UniformRegister {
+                register, adjust, ..
+            } => {
                 if register.0 == 63 {
                     return Ok((Wide::Scalar(0, 0), *adjust));
                 }
@@ -293,9 +337,19 @@ impl<'a> Reader<'a> {
                     ImmediateKind::Signed => *bits as u32 as i32 as i64 as u64,
                     _ => *bits as u32 as u64,
                 };
-                Ok((Wide::Scalar(value as u32, (value >> 32) as u32), Adjust::default()))
+                Ok((
+                    Wide::Scalar(value as u32, (value >> 32) as u32),
+                    Adjust::default(),
+                ))
             }
-            Printed::Constant { bank, index, uniform_index, offset, adjust, .. } => {
+            Printed::Constant {
+                bank,
+                index,
+                uniform_index,
+                offset,
+                adjust,
+                ..
+            } => {
                 let value = self.fixed_constant(*bank, *index, *uniform_index, *offset, 8)?;
                 Ok((Wide::Scalar(value as u32, (value >> 32) as u32), *adjust))
             }
@@ -314,9 +368,12 @@ impl<'a> Reader<'a> {
     /// A general register operand of `count` registers: its first row, `None` for RZ.
     pub(crate) fn register_source(&mut self, count: u16) -> Lowered<Option<u16>> {
         match self.next()? {
-            Printed::Register { register, adjust, select: Select::None | Select::Wide, .. }
-                if *adjust == Adjust::default() =>
-            {
+            Printed::Register {
+                register,
+                adjust,
+                select: Select::None | Select::Wide,
+                ..
+            } if *adjust == Adjust::default() => {
                 if *register == Register::ZERO {
                     Ok(None)
                 } else {
@@ -341,16 +398,26 @@ impl<'a> Reader<'a> {
         if index != Register::ZERO || uniform_index != UniformRegister::ZERO {
             return refuse("a constant operand with an index register");
         }
+        // The field has 16 bits; the disassembler prints the upper half as negative.
         self.context
             .banks
-            .read(number, offset as u32, bytes)
-            .ok_or_else(|| Refusal(format!("c[{number:#x}][{offset:#x}] lies outside the bank")))
+            .read(number, offset as u32 & 0xffff, bytes)
+            .ok_or_else(|| {
+                let offset = offset as u32 & 0xffff;
+                Refusal(format!("c[{number:#x}][{offset:#x}] lies outside the bank"))
+            })
     }
 
     /// A constant whose place is known only at run time: bank, index operand, offset.
     pub(crate) fn indexed_constant(&mut self) -> Lowered<(u8, Operand, i32)> {
         match self.next()? {
-            Printed::Constant { bank: ConstantBank::Number(bank), index, uniform_index, offset, .. } => {
+            Printed::Constant {
+                bank: ConstantBank::Number(bank),
+                index,
+                uniform_index,
+                offset,
+                ..
+            } => {
                 let operand = if *uniform_index == UniformRegister::ZERO {
                     self.register_operand(*index)?
                 } else if *index == Register::ZERO {
@@ -411,7 +478,14 @@ impl<'a> Reader<'a> {
         if uniform.0 != 63 && uniform_wide {
             Self::uniform_rows(*uniform, 2)?;
         }
-        Ok(Address { base, wide, scale, uniform: uniform.0, uniform_wide, offset: *offset })
+        Ok(Address {
+            base,
+            wide,
+            scale,
+            uniform: uniform.0,
+            uniform_wide,
+            offset: *offset,
+        })
     }
 
     /// A convergence barrier.
@@ -442,7 +516,10 @@ impl<'a> Reader<'a> {
     /// All predicates as one value.
     pub(crate) fn predicate_set(&mut self) -> Lowered<Select> {
         match self.next()? {
-            Printed::PredicateSet { uniform: false, select } => Ok(*select),
+            Printed::PredicateSet {
+                uniform: false,
+                select,
+            } => Ok(*select),
             _ => refuse("an operand that is not PR"),
         }
     }
@@ -454,7 +531,11 @@ impl<'a> Reader<'a> {
 }
 
 fn uniform_operand(register: UniformRegister) -> Operand {
-    if register.0 == 63 { Operand::Scalar(0) } else { Operand::Uniform(register.0) }
+    if register.0 == 63 {
+        Operand::Scalar(0)
+    } else {
+        Operand::Uniform(register.0)
+    }
 }
 
 /// Lowers one instruction.
@@ -482,9 +563,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         HADD2 | HFMA2 | HMUL2 | HMNMX2 | HSET2 | HSETP2 => {
             Op::Vector(Vector::Half(family::half::lower(opcode, r)?))
         }
-        DADD | DMUL | DFMA | DSETP => {
-            Op::Vector(Vector::Double(family::double::lower(opcode, r)?))
-        }
+        DADD | DMUL | DFMA | DSETP => Op::Vector(Vector::Double(family::double::lower(opcode, r)?)),
         F2F | F2I | I2F | I2FP | F2FP | F2IP | FRND => {
             Op::Vector(Vector::Conversion(family::conversion::lower(opcode, r)?))
         }
@@ -508,8 +587,8 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             Op::Memory(memory::lower(opcode, r)?)
         }
         ATOM | ATOMG | ATOMS | RED => Op::Atomic(family::atomic::lower(opcode, r)?),
-        BRA | BRX | BRXU | JMP | JMX | BSSY | BSYNC | BREAK | BMOV | WARPSYNC | YIELD | CALL | RET | EXIT
-        | KILL | LEPC | BPT | NANOSLEEP => {
+        BRA | BRX | BRXU | JMP | JMX | BSSY | BSYNC | BREAK | BMOV | WARPSYNC | YIELD | CALL
+        | RET | EXIT | KILL | LEPC | BPT | NANOSLEEP => {
             Op::Control(family::control_flow::lower(opcode, r)?)
         }
         BAR | B2R => Op::Barrier(family::barrier::lower(opcode, r)?),
@@ -522,7 +601,9 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             Op::Nop
         }
         ARRIVES | SYNCS => return refuse("barriers in shared memory (mbarrier)"),
-        TEX | TLD | TLD4 | TXD | TXQ | TMML | SULD | SUST | SUATOM | SURED => return refuse("textures and surfaces"),
+        TEX | TLD | TLD4 | TXD | TXQ | TMML | SULD | SUST | SUATOM | SURED => {
+            return refuse("textures and surfaces");
+        }
         REDG | VIADD | VIADDMNMX | VIMNMX | VIMNMX3 | CGAERRBAR | ENDCOLLECTIVE => {
             return refuse("an instruction of sm_90");
         }

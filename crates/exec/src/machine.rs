@@ -141,7 +141,15 @@ impl Machine {
         port: &mut P,
         effect: &mut Effect,
     ) -> Result<(), Box<Fault>> {
-        let Machine { launch, warps, locals, ctas, operation, sm, .. } = self;
+        let Machine {
+            launch,
+            warps,
+            locals,
+            ctas,
+            operation,
+            sm,
+            ..
+        } = self;
         let launch: &Launch = launch;
         let warp = &mut warps[place];
         let lanes = effect.lanes;
@@ -183,8 +191,12 @@ impl Machine {
                 warp.splits.advance(next);
             }
             Op::Miscellaneous(op) => {
-                let around =
-                    Surroundings { launch, clock, sm: u32::from(*sm), slot: place as u32 };
+                let around = Surroundings {
+                    launch,
+                    clock,
+                    sm: u32::from(*sm),
+                    slot: place as u32,
+                };
                 if lanes != 0 {
                     miscellaneous::execute(op, warp, lanes, &around);
                 }
@@ -222,10 +234,10 @@ impl Machine {
                     return Err(fault(launch, warp, pc, lane, kind));
                 }
                 warp.splits.advance(next);
-                if lanes != 0 {
-                    if let Some(count) = self.skipped.get_mut(pc.0 as usize) {
-                        *count += 1;
-                    }
+                if lanes != 0
+                    && let Some(count) = self.skipped.get_mut(pc.0 as usize)
+                {
+                    *count += 1;
                 }
             }
         }
@@ -292,7 +304,12 @@ impl Machine {
                 warp.splits.advance(next);
                 return Ok(());
             }
-            BarrierOp::Barrier { number, packed, count, mode } => (number, packed, count, mode),
+            BarrierOp::Barrier {
+                number,
+                packed,
+                count,
+                mode,
+            } => (number, packed, count, mode),
         };
         if lanes == 0 {
             warp.splits.advance(next);
@@ -301,14 +318,20 @@ impl Machine {
         let first = lanes.trailing_zeros() as usize;
         let read = |operand: Operand| warp.fetch(operand)[first];
         let word = read(number);
-        let number = if matches!(number, Operand::Scalar(_)) { word } else { word & 15 };
+        let number = if matches!(number, Operand::Scalar(_)) {
+            word
+        } else {
+            word & 15
+        };
         let threads = match count {
             None => 0,
             Some(operand) if packed => read(operand) >> 16 & 0xfff,
             Some(operand) => read(operand),
         };
         if number > 15 {
-            return Err(FaultKind::Barrier(format!("barrier {number}; there are 0 to 15")));
+            return Err(FaultKind::Barrier(format!(
+                "barrier {number}; there are 0 to 15"
+            )));
         }
         if threads % WARP as u32 != 0 {
             return Err(FaultKind::Barrier(format!(
@@ -374,7 +397,10 @@ fn refused(launch: &Launch, pc: Pc, reason: u32) -> FaultKind {
         Some(sass::Decoded::Unknown(word)) => *word,
         None => sass::Word::default(),
     };
-    FaultKind::UnknownInstruction { word: [word.low(), word.high()], text }
+    FaultKind::UnknownInstruction {
+        word: [word.low(), word.high()],
+        text,
+    }
 }
 
 /// Replaces the address of an external function by its name.
@@ -405,6 +431,11 @@ fn fault(launch: &Launch, warp: &Warp, pc: Pc, lane: Option<u8>, kind: FaultKind
         Some(lane) => launch.thread_index(warp.index * WARP as u32 + u32::from(lane)),
         None => launch.thread_index(warp.index * WARP as u32),
     };
-    Box::new(Fault { pc, lane, thread, cta: warp.cta_index, kind })
+    Box::new(Fault {
+        pc,
+        lane,
+        thread,
+        cta: warp.cta_index,
+        kind,
+    })
 }
-

@@ -40,7 +40,10 @@ impl Module {
             .ok_or(ExecError::Architecture { found: cubin.sm() })?;
         let bytes = cubin.code_size();
         if bytes > MAX_CODE {
-            return Err(ExecError::CodeSize { bytes, limit: MAX_CODE });
+            return Err(ExecError::CodeSize {
+                bytes,
+                limit: MAX_CODE,
+            });
         }
         let alignment = cubin.global_alignment();
         let global = if cubin.global_size() > 0 {
@@ -48,8 +51,11 @@ impl Module {
         } else {
             0
         };
-        let loaded =
-            cubin.load(&LoadBases { global, code: CODE_BASE, externs: EXTERN_BASE })?;
+        let loaded = cubin.load(&LoadBases {
+            global,
+            code: CODE_BASE,
+            externs: EXTERN_BASE,
+        })?;
         for (offset, bytes) in &loaded.global.initial {
             memory.write(global + offset, bytes)?;
         }
@@ -57,18 +63,27 @@ impl Module {
         let mut image = vec![Word::default(); words];
         for function in &loaded.functions {
             let first = ((function.address - CODE_BASE) / 16) as usize;
-            for (place, chunk) in
-                image.iter_mut().skip(first).zip(function.code.chunks_exact(16))
+            for (place, chunk) in image
+                .iter_mut()
+                .skip(first)
+                .zip(function.code.chunks_exact(16))
             {
                 let mut word = [0; 16];
                 word.copy_from_slice(chunk);
                 *place = Word::from_bytes(word);
             }
         }
-        let decoded: Vec<Decoded> =
-            image.iter().map(|&word| sass::decode(word, architecture)).collect();
+        let decoded: Vec<Decoded> = image
+            .iter()
+            .map(|&word| sass::decode(word, architecture))
+            .collect();
         let descriptions = decoded.iter().map(|d| describe(d, architecture)).collect();
-        Ok(Module { architecture, loaded, decoded, descriptions })
+        Ok(Module {
+            architecture,
+            loaded,
+            decoded,
+            descriptions,
+        })
     }
 
     /// The architecture of the code.
@@ -174,7 +189,12 @@ impl Program {
             .and_then(|f| f.symbols.iter().find(|s| s.name == kernel.name))
             .map_or(0, |symbol| symbol.offset / 16);
         let entry = Pc((range.start as u64 + start) as u32);
-        Ok(Program { module, kernel, entry, others })
+        Ok(Program {
+            module,
+            kernel,
+            entry,
+            others,
+        })
     }
 
     /// The module it belongs to.
@@ -217,7 +237,10 @@ impl Program {
         match self.decoded().get(pc.0 as usize) {
             Some(Decoded::Instruction(instruction)) => {
                 // Targets are numbered as the disassembler does: from the function's beginning.
-                let offset = self.module.locate(pc).map_or(pc.byte_address(), |(_, at)| at);
+                let offset = self
+                    .module
+                    .locate(pc)
+                    .map_or(pc.byte_address(), |(_, at)| at);
                 instruction.display(offset).to_string()
             }
             Some(Decoded::Unknown(word)) => format!("{:#034x}", word.0),

@@ -25,11 +25,20 @@ pub(crate) struct Format {
 }
 
 /// Single precision.
-pub(crate) const SINGLE: Format = Format { fraction: 23, exponent: 8 };
+pub(crate) const SINGLE: Format = Format {
+    fraction: 23,
+    exponent: 8,
+};
 /// Half precision.
-pub(crate) const HALF: Format = Format { fraction: 10, exponent: 5 };
+pub(crate) const HALF: Format = Format {
+    fraction: 10,
+    exponent: 5,
+};
 /// Brain float.
-pub(crate) const BRAIN: Format = Format { fraction: 7, exponent: 8 };
+pub(crate) const BRAIN: Format = Format {
+    fraction: 7,
+    exponent: 8,
+};
 
 /// NaN as single-precision results have it.
 pub(crate) const NAN: u32 = 0x7fff_ffff;
@@ -50,10 +59,17 @@ pub(crate) fn narrow(value: f64, format: Format, rounding: Rounding) -> u32 {
     if exponent == 0x7ff {
         // All bits but the sign.
         let nan = (1u64 << (format.fraction + format.exponent)) - 1;
-        return if fraction != 0 { nan as u32 } else { (sign | infinity) as u32 };
+        return if fraction != 0 {
+            nan as u32
+        } else {
+            (sign | infinity) as u32
+        };
     }
-    let (significand, exponent) =
-        if exponent == 0 { (fraction, -1022) } else { (fraction | 1 << 52, exponent - 1023) };
+    let (significand, exponent) = if exponent == 0 {
+        (fraction, -1022)
+    } else {
+        (fraction | 1 << 52, exponent - 1023)
+    };
     let bias = (1 << (format.exponent - 1)) - 1;
     let least = 1 - bias;
     let below = (least - exponent).max(0) as u32;
@@ -94,9 +110,14 @@ pub(crate) fn add_to_odd(a: f64, b: f64) -> f64 {
     let error = (a - (sum - part)) + (b - part);
     let bits = sum.to_bits();
     // An infinite or NaN sum has a NaN error, which is neither above nor below zero.
+    #[allow(clippy::double_comparisons)] // false for NaN
     let adjust = (error > 0.0 || error < 0.0) && bits & 1 == 0;
     let away = (error > 0.0) == (bits >> 63 == 0);
-    let step = if away { bits.wrapping_add(1) } else { bits.wrapping_sub(1) };
+    let step = if away {
+        bits.wrapping_add(1)
+    } else {
+        bits.wrapping_sub(1)
+    };
     f64::from_bits(if adjust { step } else { bits })
 }
 
@@ -127,7 +148,11 @@ pub(crate) fn half_to_f32(bits: u32) -> f32 {
     // Numbers and denormals by a multiplication, which is exact; infinities and NaN apart.
     let scaled = f32::from_bits(magnitude << 13) * f32::from_bits(0x7780_0000);
     let special = (magnitude << 13) | 0x7f80_0000;
-    let value = if magnitude >= 0x7c00 { special } else { scaled.to_bits() };
+    let value = if magnitude >= 0x7c00 {
+        special
+    } else {
+        scaled.to_bits()
+    };
     f32::from_bits(value | sign)
 }
 
@@ -171,7 +196,11 @@ pub(crate) fn f32_to_brain(value: f32) -> u32 {
 /// Denormals become zero of their sign.
 #[inline(always)]
 pub(crate) fn flush(bits: u32) -> u32 {
-    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+    if bits & 0x7f80_0000 == 0 {
+        bits & 0x8000_0000
+    } else {
+        bits
+    }
 }
 
 /// The bits of a result; NaN becomes the canonical one.

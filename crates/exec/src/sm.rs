@@ -48,7 +48,9 @@ impl SmState {
     /// (`UnknownOp::Nop`).
     pub fn skipped(&self) -> impl Iterator<Item = (Pc, u64)> {
         let counts = self.machine.skipped.iter().enumerate();
-        counts.filter(|&(_, &n)| n > 0).map(|(pc, &n)| (Pc(pc as u32), n))
+        counts
+            .filter(|&(_, &n)| n > 0)
+            .map(|(pc, &n)| (Pc(pc as u32), n))
     }
 
     /// Whether the SM has stored since the last boundary.
@@ -65,7 +67,12 @@ impl SmState {
     pub fn register(&self, warp: WarpSlot, register: u8, lane: usize) -> Option<u32> {
         let warp = self.machine.warps.get(warp.0 as usize)?;
         (u16::from(register) < self.machine.launch.registers)
-            .then(|| warp.registers.get(register as usize).and_then(|r| r.0.get(lane)).copied())
+            .then(|| {
+                warp.registers
+                    .get(register as usize)
+                    .and_then(|r| r.0.get(lane))
+                    .copied()
+            })
             .flatten()
     }
 }
@@ -79,7 +86,8 @@ impl Source for SmState {
         for (place, warp) in places.iter_mut().zip(warps) {
             *place = u32::from(warp.0);
         }
-        self.machine.start_cta(cta, slot.0 as usize, &places[..count]);
+        self.machine
+            .start_cta(cta, slot.0 as usize, &places[..count]);
     }
 
     #[inline(always)]
@@ -158,8 +166,15 @@ impl Source for SmState {
             None => return,
         };
         if sources.iter().any(|source| !source.window.log.is_empty()) {
-            overlay::publish(sources.iter().map(|source| &source.window.log), shared, &mut order);
-            for source in sources.iter_mut().filter(|source| !source.window.log.is_empty()) {
+            overlay::publish(
+                sources.iter().map(|source| &source.window.log),
+                shared,
+                &mut order,
+            );
+            for source in sources
+                .iter_mut()
+                .filter(|source| !source.window.log.is_empty())
+            {
                 source.window.log.clear();
                 source.window.overlay.clear();
             }
@@ -187,6 +202,14 @@ impl Source for SmState {
             }
         }
         mask
+    }
+}
+
+#[cfg(test)]
+impl SmState {
+    /// A warp, to be changed by a test.
+    pub(crate) fn warp_mut(&mut self, warp: WarpSlot) -> &mut crate::warp::Warp {
+        &mut self.machine.warps[warp.0 as usize]
     }
 }
 

@@ -18,7 +18,11 @@ fn parts(value: f64) -> Parts {
     Parts {
         negative: bits >> 63 == 1,
         exponent: exponent.max(1) - 1075,
-        significand: if exponent == 0 { fraction } else { fraction | 1 << 52 },
+        significand: if exponent == 0 {
+            fraction
+        } else {
+            fraction | 1 << 52
+        },
     }
 }
 
@@ -51,8 +55,16 @@ fn round(negative: bool, magnitude: u128, exponent: i32, sticky: bool, rounding:
     };
     let kept = kept + up as u64;
     // `lowest` is -1074 for denormals and the first binade alike; a carry moves into the exponent.
-    let biased = if kept >> 52 == 0 { 0 } else { (lowest + 1075) as u64 };
-    let bits = if biased == 0 { kept } else { ((biased - 1) << 52) + kept };
+    let biased = if kept >> 52 == 0 {
+        0
+    } else {
+        (lowest + 1075) as u64
+    };
+    let bits = if biased == 0 {
+        kept
+    } else {
+        ((biased - 1) << 52) + kept
+    };
     const INFINITY: u64 = 0x7ff << 52;
     if bits >= INFINITY {
         let to_infinity = match rounding {
@@ -87,7 +99,13 @@ pub(crate) fn multiply(a: f64, b: f64, rounding: Rounding) -> f64 {
     }
     let (x, y) = (parts(a), parts(b));
     let magnitude = u128::from(x.significand) * u128::from(y.significand);
-    round(x.negative != y.negative, magnitude, x.exponent + y.exponent, false, rounding)
+    round(
+        x.negative != y.negative,
+        magnitude,
+        x.exponent + y.exponent,
+        false,
+        rounding,
+    )
 }
 
 /// a · b + c in any direction, rounded once.
@@ -99,7 +117,11 @@ pub(crate) fn multiply_add(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
         if a.is_finite() && b.is_finite() && !c.is_nan() {
             return c;
         }
-        return if plain.is_nan() { f64::from_bits(DOUBLE_NAN) } else { plain };
+        return if plain.is_nan() {
+            f64::from_bits(DOUBLE_NAN)
+        } else {
+            plain
+        };
     }
     let (x, y, z) = (parts(a), parts(b), parts(c));
     let product_negative = x.negative != y.negative;
@@ -124,9 +146,15 @@ pub(crate) fn multiply_add(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
     let addend = u128::from(z.significand);
     let top = |m: u128, e: i32| e + 128 - m.leading_zeros() as i32;
     let (big, small) = if top(product, product_exponent) >= top(addend, z.exponent) {
-        ((product, product_exponent, product_negative), (addend, z.exponent, z.negative))
+        (
+            (product, product_exponent, product_negative),
+            (addend, z.exponent, z.negative),
+        )
     } else {
-        ((addend, z.exponent, z.negative), (product, product_exponent, product_negative))
+        (
+            (addend, z.exponent, z.negative),
+            (product, product_exponent, product_negative),
+        )
     };
     let up = big.0.leading_zeros() as i32 - 2;
     let magnitude = big.0 << up;
@@ -149,7 +177,11 @@ pub(crate) fn multiply_add(a: f64, b: f64, c: f64, rounding: Rounding) -> f64 {
         (small.2, aligned - magnitude)
     };
     if sum == 0 && !lost {
-        return if rounding == Rounding::Down { -0.0 } else { 0.0 };
+        return if rounding == Rounding::Down {
+            -0.0
+        } else {
+            0.0
+        };
     }
     round(negative, sum, exponent, lost, rounding)
 }

@@ -74,7 +74,14 @@ pub(crate) struct Splits {
 impl Splits {
     /// No lanes.
     pub(crate) fn new() -> Splits {
-        Splits { pc: 0, active: 0, live: 0, others: SmallVec::new(), yields: 0, barriers: [0; BARRIERS] }
+        Splits {
+            pc: 0,
+            active: 0,
+            live: 0,
+            others: SmallVec::new(),
+            yields: 0,
+            barriers: [0; BARRIERS],
+        }
     }
 
     /// All of `lanes` at `entry`.
@@ -84,12 +91,6 @@ impl Splits {
         self.live = lanes;
         self.others.clear();
         self.barriers = [0; BARRIERS];
-    }
-
-    /// Whether all live lanes run together.
-    #[inline(always)]
-    pub(crate) fn converged(&self) -> bool {
-        self.others.is_empty()
     }
 
     /// The running split goes on at `pc`.
@@ -207,14 +208,24 @@ impl Splits {
             return;
         }
         if rest != 0 {
-            self.others.push(Split { pc: next, lanes: rest, wait: Wait::None, yielded: false });
+            self.others.push(Split {
+                pc: next,
+                lanes: rest,
+                wait: Wait::None,
+                yielded: false,
+            });
             self.active = lanes;
         }
     }
 
     /// The running split waits; another one runs if it can.
     pub(crate) fn wait(&mut self, wait: Wait) {
-        self.others.push(Split { pc: self.pc, lanes: self.active, wait, yielded: false });
+        self.others.push(Split {
+            pc: self.pc,
+            lanes: self.active,
+            wait,
+            yielded: false,
+        });
         self.active = 0;
         self.yields = 0;
         match wait {
@@ -336,7 +347,10 @@ impl Splits {
     }
 
     fn waiting_at(&self, wait: Wait) -> u32 {
-        self.others.iter().filter(|s| s.wait == wait).fold(0, |lanes, s| lanes | s.lanes)
+        self.others
+            .iter()
+            .filter(|s| s.wait == wait)
+            .fold(0, |lanes, s| lanes | s.lanes)
     }
 
     /// Lets those of `lanes` that wait for `wait` run, those at one place together.
@@ -422,7 +436,12 @@ impl Splits {
         if self.pc == pc {
             self.active |= lanes;
         } else {
-            self.others.push(Split { pc, lanes, wait: Wait::None, yielded });
+            self.others.push(Split {
+                pc,
+                lanes,
+                wait: Wait::None,
+                yielded,
+            });
         }
     }
 
@@ -491,7 +510,7 @@ mod tests {
         assert_eq!((s.pc, s.active), (10, 0xffff));
         s.converge(0, s.active, 20);
         assert_eq!((s.pc, s.active), (20, u32::MAX));
-        assert!(s.converged());
+        assert!(s.others.is_empty());
     }
 
     #[test]

@@ -94,9 +94,10 @@ impl Warp {
     #[inline(always)]
     pub(crate) fn fetch_wide(&self, operand: Wide) -> (Lanes, Lanes) {
         match operand {
-            Wide::Register(row) => {
-                (self.registers[row as usize], self.registers[row as usize + 1])
-            }
+            Wide::Register(row) => (
+                self.registers[row as usize],
+                self.registers[row as usize + 1],
+            ),
             Wide::Scalar(low, high) => (Lanes::splat(low), Lanes::splat(high)),
             Wide::Uniform(number) => (
                 Lanes::splat(self.uniforms[number as usize & 63]),

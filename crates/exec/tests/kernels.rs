@@ -15,7 +15,11 @@ fn vadd_adds() {
         let b: Vec<f32> = (0..n).map(|i| 1.0 / (i + 1) as f32).collect();
         let (pa, pb) = (loaded.upload("a", &a), loaded.upload("b", &b));
         let pc = loaded.upload("c", &vec![0u32; n]);
-        let parameters = Parameters::default().wide(pa).wide(pb).wide(pc).word(n as u32);
+        let parameters = Parameters::default()
+            .wide(pa)
+            .wide(pb)
+            .wide(pc)
+            .word(n as u32);
         let launch = loaded.launch(
             "vadd",
             [4, 1, 1],

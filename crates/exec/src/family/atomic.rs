@@ -12,7 +12,9 @@ use crate::memory::access::{
 use crate::memory::deferred;
 use crate::memory::generic;
 use crate::memory::port::Port;
-use crate::rounding::{canonical, f32_to_brain, f32_to_half, brain_to_f32, flush, half_to_f32, DOUBLE_NAN};
+use crate::rounding::{
+    DOUBLE_NAN, brain_to_f32, canonical, f32_to_brain, f32_to_half, flush, half_to_f32,
+};
 
 /// What an atomic does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,7 +90,13 @@ pub(crate) enum Op {
         arithmetic: Arithmetic,
     },
     /// ATOMS.CAST.SPIN: stores the second operand if the word still is the first; one if it was.
-    SharedTest { row: Option<u16>, address: Address, operand: Option<u16>, second: Option<u16>, bytes: u8 },
+    SharedTest {
+        row: Option<u16>,
+        address: Address,
+        operand: Option<u16>,
+        second: Option<u16>,
+        bytes: u8,
+    },
     /// ATOMS.POPC.INC: adds one for each lane.
     SharedCount { row: Option<u16>, address: Address },
 }
@@ -145,7 +153,10 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         if r.has(POPC) {
             r.only(&[POPC, INC, N32])?;
             let row = r.destination_or_none(1)?;
-            return Ok(Op::SharedCount { row, address: r.address(false)? });
+            return Ok(Op::SharedCount {
+                row,
+                address: r.address(false)?,
+            });
         }
         if r.has(CAST) {
             r.only(&[CAST, SPIN, N64, S32])?;
@@ -153,7 +164,13 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let address = r.address(false)?;
             let operand = r.register_source(registers)?;
             let second = r.register_source(registers)?;
-            return Ok(Op::SharedTest { row, address, operand, second, bytes: kind.bytes() as u8 });
+            return Ok(Op::SharedTest {
+                row,
+                address,
+                operand,
+                second,
+                bytes: kind.bytes() as u8,
+            });
         }
         r.only(KNOWN)?;
         let function = function_of(r)?;
@@ -179,13 +196,19 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     let (out, row) = if reduction {
         (7, None)
     } else {
-        (r.predicate_destination()?, r.destination_or_none(registers)?)
+        (
+            r.predicate_destination()?,
+            r.destination_or_none(registers)?,
+        )
     };
     let address = r.address(r.has(E))?;
     // A compare-and-swap's operands: what is expected, then the new value.
     let operand = r.register_source(registers)?;
-    let second =
-        if function == Function::CompareAndSwap { r.register_source(registers)? } else { None };
+    let second = if function == Function::CompareAndSwap {
+        r.register_source(registers)?
+    } else {
+        None
+    };
     Ok(Op::Global {
         generic: opcode == Opcode::ATOM,
         row,
@@ -205,18 +228,22 @@ pub(crate) fn combine(arithmetic: Arithmetic, old: u64, operand: u64, second: u6
     match arithmetic.function {
         Function::Exchange => operand,
         Function::CompareAndSwap => {
-            let same = if kind.bytes() == 8 { old == operand } else { old32 == operand32 };
+            let same = if kind.bytes() == 8 {
+                old == operand
+            } else {
+                old32 == operand32
+            };
             if same { second } else { old }
         }
         Function::And => old & operand,
         Function::Or => old | operand,
         Function::Xor => old ^ operand,
-        Function::Increment => {
-            u64::from(if old32 >= operand32 { 0 } else { old32 + 1 })
-        }
-        Function::Decrement => {
-            u64::from(if old32 == 0 || old32 > operand32 { operand32 } else { old32 - 1 })
-        }
+        Function::Increment => u64::from(if old32 >= operand32 { 0 } else { old32 + 1 }),
+        Function::Decrement => u64::from(if old32 == 0 || old32 > operand32 {
+            operand32
+        } else {
+            old32 - 1
+        }),
         Function::Minimum => choose(kind, old, operand, true),
         Function::Maximum => choose(kind, old, operand, false),
         Function::Add => match kind {
@@ -228,7 +255,11 @@ pub(crate) fn combine(arithmetic: Arithmetic, old: u64, operand: u64, second: u6
             }
             Type::F64 => {
                 let sum = f64::from_bits(old) + f64::from_bits(operand);
-                if sum.is_nan() { DOUBLE_NAN } else { sum.to_bits() }
+                if sum.is_nan() {
+                    DOUBLE_NAN
+                } else {
+                    sum.to_bits()
+                }
             }
             Type::F16x2 => halves(old32, operand32, |a, b| {
                 f32_to_half(half_to_f32(a) + half_to_f32(b))
@@ -273,15 +304,27 @@ fn value(words: &[Lanes; 2], lane: usize) -> u64 {
 fn check_shared(unit: &Unit<'_>, addresses: &[u64; 32], lanes: u32, bytes: u32) -> Done {
     for lane in lanes_of(lanes) {
         let address = addresses[lane];
-        let kind = if address % u64::from(bytes) != 0 {
-            FaultKind::Misaligned { space: "shared", address, bytes }
+        let kind = if !address.is_multiple_of(u64::from(bytes)) {
+            FaultKind::Misaligned {
+                space: "shared",
+                address,
+                bytes,
+            }
         } else if !unit.shared.holds(address, u64::from(bytes)) {
             let nearest = Some(format!("the block has {} bytes", unit.shared.len()));
-            FaultKind::OutOfBounds { space: "shared", address, bytes, nearest }
+            FaultKind::OutOfBounds {
+                space: "shared",
+                address,
+                bytes,
+                nearest,
+            }
         } else {
             continue;
         };
-        return Err(Box::new(Trouble { lane: Some(lane as u8), kind }));
+        return Err(Box::new(Trouble {
+            lane: Some(lane as u8),
+            kind,
+        }));
     }
     Ok(())
 }
@@ -321,26 +364,63 @@ pub(crate) fn execute<P: Port>(
     effect: &mut Effect,
 ) -> Done {
     match *op {
-        Op::Shared { row, ref address, operand, second, arithmetic } => {
+        Op::Shared {
+            row,
+            ref address,
+            operand,
+            second,
+            arithmetic,
+        } => {
             let bytes = arithmetic.kind.bytes();
             addresses_narrow(unit.warp, address, &mut effect.access.addresses);
             check_shared(unit, &effect.access.addresses, mask, bytes)?;
             let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
-            on_shared(unit, &effect.access.addresses, mask, bytes, row, |old, lane| {
-                (combine(arithmetic, old, value(&first, lane), value(&second, lane)), old)
-            });
-            let kind = if row.is_some() { Access::Atomic } else { Access::Reduction };
+            on_shared(
+                unit,
+                &effect.access.addresses,
+                mask,
+                bytes,
+                row,
+                |old, lane| {
+                    (
+                        combine(arithmetic, old, value(&first, lane), value(&second, lane)),
+                        old,
+                    )
+                },
+            );
+            let kind = if row.is_some() {
+                Access::Atomic
+            } else {
+                Access::Reduction
+            };
             note(effect, Space::Shared, kind, mask, bytes);
             Ok(())
         }
-        Op::SharedTest { row, ref address, operand, second, bytes } => {
+        Op::SharedTest {
+            row,
+            ref address,
+            operand,
+            second,
+            bytes,
+        } => {
             let bytes = u32::from(bytes);
             addresses_narrow(unit.warp, address, &mut effect.access.addresses);
             check_shared(unit, &effect.access.addresses, mask, bytes)?;
             let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
-            on_shared(unit, &effect.access.addresses, mask, bytes, row, |old, lane| {
-                if old == value(&first, lane) { (value(&second, lane), 1) } else { (old, 0) }
-            });
+            on_shared(
+                unit,
+                &effect.access.addresses,
+                mask,
+                bytes,
+                row,
+                |old, lane| {
+                    if old == value(&first, lane) {
+                        (value(&second, lane), 1)
+                    } else {
+                        (old, 0)
+                    }
+                },
+            );
             note(effect, Space::Shared, Access::Atomic, mask, bytes);
             Ok(())
         }
@@ -350,11 +430,24 @@ pub(crate) fn execute<P: Port>(
             on_shared(unit, &effect.access.addresses, mask, 4, row, |old, _| {
                 (u64::from((old as u32).wrapping_add(1)), old)
             });
-            let kind = if row.is_some() { Access::Atomic } else { Access::Reduction };
+            let kind = if row.is_some() {
+                Access::Atomic
+            } else {
+                Access::Reduction
+            };
             note(effect, Space::Shared, kind, mask, 4);
             Ok(())
         }
-        Op::Global { generic, row, out, ref address, operand, second, arithmetic, reduction } => {
+        Op::Global {
+            generic,
+            row,
+            out,
+            ref address,
+            operand,
+            second,
+            arithmetic,
+            reduction,
+        } => {
             let bytes = arithmetic.kind.bytes();
             addresses_wide(unit.warp, address, &mut effect.access.addresses);
             let mut lanes = mask;
@@ -381,11 +474,25 @@ pub(crate) fn execute<P: Port>(
             let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
             if on_chip != 0 {
                 check_shared(unit, &effect.access.addresses, on_chip, bytes)?;
-                on_shared(unit, &effect.access.addresses, on_chip, bytes, row, |old, lane| {
-                    (combine(arithmetic, old, value(&first, lane), value(&second, lane)), old)
-                });
+                on_shared(
+                    unit,
+                    &effect.access.addresses,
+                    on_chip,
+                    bytes,
+                    row,
+                    |old, lane| {
+                        (
+                            combine(arithmetic, old, value(&first, lane), value(&second, lane)),
+                            old,
+                        )
+                    },
+                );
             }
-            let kind = if reduction { Access::Reduction } else { Access::Atomic };
+            let kind = if reduction {
+                Access::Reduction
+            } else {
+                Access::Atomic
+            };
             if lanes == 0 {
                 note(effect, Space::Shared, kind, on_chip, bytes);
                 return Ok(());

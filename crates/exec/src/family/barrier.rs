@@ -51,7 +51,10 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             return refuse("B2R other than .RESULT");
         }
         let row = r.destination(1)?;
-        return Ok(Op::Result { row, out: r.predicate_destination_or_none()? });
+        return Ok(Op::Result {
+            row,
+            out: r.predicate_destination_or_none()?,
+        });
     }
     r.only(&[SYNC, ARV, RED, AND, OR, POPC, DEFER_BLOCKING])?;
     let literal = r.at_immediate();
@@ -67,8 +70,10 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     let packed = matches!(count, Some((_, false)));
     let _ = literal;
     let mode = if r.has(RED) {
-        let reduction =
-            r.choose(&[(AND, Reduction::And), (OR, Reduction::Or)], Reduction::Count);
+        let reduction = r.choose(
+            &[(AND, Reduction::And), (OR, Reduction::Or)],
+            Reduction::Count,
+        );
         Mode::Reduce(reduction, r.predicate_source()?)
     } else if r.has(ARV) {
         Mode::Arrive
@@ -77,5 +82,10 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     } else {
         return refuse("BAR without a mode");
     };
-    Ok(Op::Barrier { number, packed, count: count.map(|(operand, _)| operand), mode })
+    Ok(Op::Barrier {
+        number,
+        packed,
+        count: count.map(|(operand, _)| operand),
+        mode,
+    })
 }

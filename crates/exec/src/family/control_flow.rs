@@ -24,23 +24,48 @@ pub(crate) enum Register {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     /// BRA, CALL.REL to a fixed place.
-    Branch { target: u32, condition: PredicateSource },
+    Branch {
+        target: u32,
+        condition: PredicateSource,
+    },
     /// BRA.DIV, BRA.CONV: jumps if not all (or all) lanes of the mask are here.
-    BranchIf { target: u32, condition: PredicateSource, mask: Operand, invert: bool, converged: bool },
+    BranchIf {
+        target: u32,
+        condition: PredicateSource,
+        mask: Operand,
+        invert: bool,
+        converged: bool,
+    },
     /// BRX, CALL, RET, JMX: `base` is added to the register's byte address in the image.
-    Jump { register: Register, base: i64, condition: PredicateSource },
+    Jump {
+        register: Register,
+        base: i64,
+        condition: PredicateSource,
+    },
     /// BSSY.
-    Arm { barrier: u8, condition: PredicateSource },
+    Arm {
+        barrier: u8,
+        condition: PredicateSource,
+    },
     /// BSYNC.
-    Converge { barrier: u8, condition: PredicateSource },
+    Converge {
+        barrier: u8,
+        condition: PredicateSource,
+    },
     /// BREAK.
-    Leave { barrier: u8, condition: PredicateSource },
+    Leave {
+        barrier: u8,
+        condition: PredicateSource,
+    },
     /// BMOV from a barrier.
     Save { row: u16, barrier: u8, clear: bool },
     /// BMOV to a barrier.
     Restore { barrier: u8, mask: Operand },
     /// WARPSYNC.
-    Synchronize { mask: Operand, condition: PredicateSource },
+    Synchronize {
+        mask: Operand,
+        condition: PredicateSource,
+    },
     /// YIELD.
     Yield { condition: PredicateSource },
     /// EXIT, KILL.
@@ -82,25 +107,46 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                     _ => r.negatable_source()?,
                 };
                 let target = fixed(next + r.code_offset()?);
-                Op::BranchIf { target, condition, mask, invert, converged: r.has(CONV) }
+                Op::BranchIf {
+                    target,
+                    condition,
+                    mask,
+                    invert,
+                    converged: r.has(CONV),
+                }
             } else {
-                Op::Branch { target: fixed(next + r.code_offset()?), condition }
+                Op::Branch {
+                    target: fixed(next + r.code_offset()?),
+                    condition,
+                }
             }
         }
         Opcode::BRX | Opcode::BRXU => {
             r.only(&[INC, DEC, U])?;
             let register = register(r)?;
-            Op::Jump { register, base: next + addend(r)?, condition }
+            Op::Jump {
+                register,
+                base: next + addend(r)?,
+                condition,
+            }
         }
         Opcode::JMX => {
             r.only(&[INC, DEC])?;
             let register = register(r)?;
-            Op::Jump { register, base: addend(r)? - CODE_BASE as i64, condition }
+            Op::Jump {
+                register,
+                base: addend(r)? - CODE_BASE as i64,
+                condition,
+            }
         }
         Opcode::JMP => {
             r.only(&[INC, DEC, U])?;
             let address = r.code_offset()?;
-            Op::Jump { register: Register::Scalar(0), base: address - CODE_BASE as i64, condition }
+            Op::Jump {
+                register: Register::Scalar(0),
+                base: address - CODE_BASE as i64,
+                condition,
+            }
         }
         Opcode::CALL | Opcode::RET => {
             r.only(&[ABS, REL, NOINC, NODEC])?;
@@ -111,9 +157,20 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             };
             let addend = addend(r)?;
             match (relative, register) {
-                (true, Register::Scalar(0)) => Op::Branch { target: fixed(next + addend), condition },
-                (true, _) => Op::Jump { register, base: next + addend, condition },
-                (false, _) => Op::Jump { register, base: addend - CODE_BASE as i64, condition },
+                (true, Register::Scalar(0)) => Op::Branch {
+                    target: fixed(next + addend),
+                    condition,
+                },
+                (true, _) => Op::Jump {
+                    register,
+                    base: next + addend,
+                    condition,
+                },
+                (false, _) => Op::Jump {
+                    register,
+                    base: addend - CODE_BASE as i64,
+                    condition,
+                },
             }
         }
         Opcode::BSSY => {
@@ -125,29 +182,45 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         }
         Opcode::BSYNC => {
             r.only(&[])?;
-            Op::Converge { barrier: r.convergence_barrier()?, condition }
+            Op::Converge {
+                barrier: r.convergence_barrier()?,
+                condition,
+            }
         }
         Opcode::BREAK => {
             r.only(&[])?;
-            Op::Leave { barrier: r.convergence_barrier()?, condition }
+            Op::Leave {
+                barrier: r.convergence_barrier()?,
+                condition,
+            }
         }
         Opcode::BMOV => {
             r.only(&[N32, CLEAR])?;
             match r.peek() {
                 Some(Printed::ConvergenceBarrier(_)) => {
                     let barrier = r.convergence_barrier()?;
-                    Op::Restore { barrier, mask: r.plain_source()? }
+                    Op::Restore {
+                        barrier,
+                        mask: r.plain_source()?,
+                    }
                 }
                 _ => {
                     let row = r.destination(1)?;
-                    Op::Save { row, barrier: r.convergence_barrier()?, clear: r.has(CLEAR) }
+                    Op::Save {
+                        row,
+                        barrier: r.convergence_barrier()?,
+                        clear: r.has(CLEAR),
+                    }
                 }
             }
         }
         Opcode::WARPSYNC => {
             // `.EXCLUSIVE`: the lanes run on without interruption, as splits do here anyway.
             r.only(&[EXCLUSIVE])?;
-            Op::Synchronize { mask: r.plain_source()?, condition }
+            Op::Synchronize {
+                mask: r.plain_source()?,
+                condition,
+            }
         }
         Opcode::YIELD => {
             r.only(&[])?;
@@ -159,7 +232,9 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         }
         Opcode::LEPC => {
             r.only(&[])?;
-            Op::Address { row: r.destination(2)? }
+            Op::Address {
+                row: r.destination(2)?,
+            }
         }
         Opcode::BPT => {
             r.only(&[TRAP])?;
@@ -173,7 +248,9 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         }
         Opcode::NANOSLEEP => {
             r.only(&[WARP, RAND])?;
-            Op::Sleep { nanoseconds: r.plain_source()? }
+            Op::Sleep {
+                nanoseconds: r.plain_source()?,
+            }
         }
         other => return refuse(format!("{} is not control flow", other.text())),
     })
@@ -192,7 +269,11 @@ fn register(r: &mut Reader<'_>) -> Lowered<Register> {
 }
 
 fn addend(r: &mut Reader<'_>) -> Lowered<i64> {
-    if r.peek().is_some() { r.code_offset() } else { Ok(0) }
+    if r.peek().is_some() {
+        r.code_offset()
+    } else {
+        Ok(0)
+    }
 }
 
 /// What a control-flow instruction did besides moving lanes.
@@ -226,17 +307,30 @@ pub(crate) fn execute(
             }
             warp.splits.branch(taken, target, next);
         }
-        Op::BranchIf { target, condition, mask, invert, converged } => {
+        Op::BranchIf {
+            target,
+            condition,
+            mask,
+            invert,
+            converged,
+        } => {
             let mask = warp.fetch_scalar(mask) ^ 0u32.wrapping_sub(invert as u32);
             let here = mask & warp.splits.live & !warp.splits.active == 0;
-            let taken =
-                if here == converged { lanes & warp.predicate(condition) } else { 0 };
+            let taken = if here == converged {
+                lanes & warp.predicate(condition)
+            } else {
+                0
+            };
             if taken != 0 && target >= code {
                 return Err((taken.trailing_zeros() as u8, FaultKind::IllegalPc));
             }
             warp.splits.branch(taken, target, next);
         }
-        Op::Jump { register, base, condition } => {
+        Op::Jump {
+            register,
+            base,
+            condition,
+        } => {
             let taken = lanes & warp.predicate(condition);
             let mut targets = [NOWHERE; 32];
             let mut same = true;
@@ -257,8 +351,7 @@ pub(crate) fn execute(
                 };
                 let target = fixed(address.wrapping_add(base as u64) as i64);
                 if target >= code {
-                    let absolute =
-                        address.wrapping_add(base as u64).wrapping_add(CODE_BASE);
+                    let absolute = address.wrapping_add(base as u64).wrapping_add(CODE_BASE);
                     return Err((lane as u8, outside(absolute)));
                 }
                 targets[lane] = target;
@@ -287,7 +380,11 @@ pub(crate) fn execute(
             warp.splits.advance(next);
             warp.splits.leave(barrier, lanes);
         }
-        Op::Save { row, barrier, clear } => {
+        Op::Save {
+            row,
+            barrier,
+            clear,
+        } => {
             let mask = warp.splits.barriers[barrier as usize & 15];
             warp.write(row, &crate::lanes::Lanes::splat(mask), lanes);
             if clear && lanes != 0 {
@@ -328,7 +425,11 @@ pub(crate) fn execute(
         Op::Address { row } => {
             let address = CODE_BASE + u64::from(pc) * 16;
             warp.write(row, &crate::lanes::Lanes::splat(address as u32), lanes);
-            warp.write(row + 1, &crate::lanes::Lanes::splat((address >> 32) as u32), lanes);
+            warp.write(
+                row + 1,
+                &crate::lanes::Lanes::splat((address >> 32) as u32),
+                lanes,
+            );
             warp.splits.advance(next);
         }
         Op::Trap => {

@@ -47,7 +47,14 @@ pub(crate) enum Op {
         ftz: bool,
     },
     /// Float to integral float.
-    Integral { row: u16, a: Source, signs: Signs, kind: Float, rounding: Rounding, ftz: bool },
+    Integral {
+        row: u16,
+        a: Source,
+        signs: Signs,
+        kind: Float,
+        rounding: Rounding,
+        ftz: bool,
+    },
     /// Float to integer, saturating; NaN becomes zero.
     ToInteger {
         row: u16,
@@ -59,7 +66,14 @@ pub(crate) enum Op {
         ftz: bool,
     },
     /// Integer to float. `shift` selects a byte or half of the source.
-    FromInteger { row: u16, a: Source, from: Integer, shift: u8, to: Float, rounding: Rounding },
+    FromInteger {
+        row: u16,
+        a: Source,
+        from: Integer,
+        shift: u8,
+        to: Float,
+        rounding: Rounding,
+    },
     /// Two singles packed into two halves or brain floats.
     Pack {
         row: u16,
@@ -120,7 +134,11 @@ fn integral(r: &Reader<'_>) -> Rounding {
 fn source(r: &mut Reader<'_>, pair: bool) -> Lowered<(Source, Signs, Select)> {
     if pair {
         let (wide, adjust) = r.wide_source(true)?;
-        Ok((Source::Pair(wide), Signs::default().with(0, adjust), Select::None))
+        Ok((
+            Source::Pair(wide),
+            Signs::default().with(0, adjust),
+            Select::None,
+        ))
     } else {
         let (word, adjust, select) = r.source()?;
         Ok((Source::Word(word), Signs::default().with(0, adjust), select))
@@ -134,15 +152,27 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     Ok(match opcode {
         Opcode::F2F => {
             r.only(&[FTZ, F16, F32, F64, RM, RP, RZ])?;
-            let types: Vec<Float> =
-                r.instruction.modifiers.iter().filter_map(|&m| float_of(m)).collect();
+            let types: Vec<Float> = r
+                .instruction
+                .modifiers
+                .iter()
+                .filter_map(|&m| float_of(m))
+                .collect();
             let [to, from] = types[..] else {
                 return refuse("F2F without two types");
             };
             let rounding = super::float::rounding(r);
             let row = r.destination(if to == Float::Double { 2 } else { 1 })?;
             let (a, signs, _) = source(r, from == Float::Double)?;
-            Op::Float { row, a, signs, from, to, rounding, ftz }
+            Op::Float {
+                row,
+                a,
+                signs,
+                from,
+                to,
+                rounding,
+                ftz,
+            }
         }
         Opcode::FRND => {
             r.only(&[FTZ, F16, F64, FLOOR, CEIL, TRUNC])?;
@@ -150,29 +180,54 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let pair = kind == Float::Double;
             let row = r.destination(if pair { 2 } else { 1 })?;
             let (a, signs, _) = source(r, pair)?;
-            Op::Integral { row, a, signs, kind, rounding: integral(r), ftz }
+            Op::Integral {
+                row,
+                a,
+                signs,
+                kind,
+                rounding: integral(r),
+                ftz,
+            }
         }
         Opcode::F2I => {
-            r.only(&[FTZ, U8, U16, U32, U64, S8, S16, S32, S64, F16, F64, FLOOR, CEIL, TRUNC, NTZ])?;
+            r.only(&[
+                FTZ, U8, U16, U32, U64, S8, S16, S32, S64, F16, F64, FLOOR, CEIL, TRUNC, NTZ,
+            ])?;
             let to = r
                 .instruction
                 .modifiers
                 .iter()
                 .find_map(|&m| integer_of(m))
-                .unwrap_or(Integer { bits: 32, signed: true });
+                .unwrap_or(Integer {
+                    bits: 32,
+                    signed: true,
+                });
             let from = r.choose(&[(F16, Float::Half), (F64, Float::Double)], Float::Single);
             let row = r.destination(if to.bits == 64 { 2 } else { 1 })?;
             let (a, signs, _) = source(r, from == Float::Double)?;
-            Op::ToInteger { row, a, signs, from, to, rounding: integral(r), ftz }
+            Op::ToInteger {
+                row,
+                a,
+                signs,
+                from,
+                to,
+                rounding: integral(r),
+                ftz,
+            }
         }
         Opcode::I2F | Opcode::I2FP => {
-            r.only(&[F16, F32, F64, U8, U16, U32, U64, S8, S16, S32, S64, RM, RP, RZ])?;
+            r.only(&[
+                F16, F32, F64, U8, U16, U32, U64, S8, S16, S32, S64, RM, RP, RZ,
+            ])?;
             let from = r
                 .instruction
                 .modifiers
                 .iter()
                 .find_map(|&m| integer_of(m))
-                .unwrap_or(Integer { bits: 32, signed: true });
+                .unwrap_or(Integer {
+                    bits: 32,
+                    signed: true,
+                });
             let to = r.choose(&[(F16, Float::Half), (F64, Float::Double)], Float::Single);
             let rounding = super::float::rounding(r);
             let row = r.destination(if to == Float::Double { 2 } else { 1 })?;
@@ -192,7 +247,14 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 Select::B3 => 24,
                 _ => return refuse("a suffix of an integer source"),
             };
-            Op::FromInteger { row, a, from, shift, to, rounding }
+            Op::FromInteger {
+                row,
+                a,
+                from,
+                shift,
+                to,
+                rounding,
+            }
         }
         Opcode::F2FP => {
             r.only(&[SATFINITE, RELU, BF16, F16, F32, PACK_AB, RZ])?;
@@ -203,14 +265,28 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let (brain, relu, finite) = (r.has(BF16), r.has(RELU), r.has(SATFINITE));
             let row = r.destination(1)?;
             let (a, b) = (r.plain_source()?, r.plain_source()?);
-            Op::Pack { row, a, b, brain, relu, finite, rounding }
+            Op::Pack {
+                row,
+                a,
+                b,
+                brain,
+                relu,
+                finite,
+                rounding,
+            }
         }
         Opcode::F2IP => {
             r.only(&[U8, S8, F32, TRUNC, NTZ, RELU])?;
             let row = r.destination(1)?;
             let sources = [r.plain_source()?, r.plain_source()?, r.plain_source()?];
             let (signed, relu) = (r.has(S8), r.has(RELU));
-            Op::PackBytes { row, sources, signed, relu, rounding: integral(r) }
+            Op::PackBytes {
+                row,
+                sources,
+                signed,
+                relu,
+                rounding: integral(r),
+            }
         }
         other => return refuse(format!("{} is not a conversion", other.text())),
     })
@@ -321,7 +397,11 @@ fn encode(value: f64, to: Float, rounding: Rounding, ftz: bool) -> u64 {
 #[inline(always)]
 fn packed(bits: u32, brain: bool, relu: bool, finite: bool, rounding: Rounding) -> u32 {
     let value = f64::from(f32::from_bits(bits));
-    let (format, most) = if brain { (BRAIN, 0x7f7f) } else { (HALF, 0x7bff) };
+    let (format, most) = if brain {
+        (BRAIN, 0x7f7f)
+    } else {
+        (HALF, 0x7bff)
+    };
     let result = narrow(value, format, rounding);
     let nan = value.is_nan();
     if nan {
@@ -339,26 +419,61 @@ fn packed(bits: u32, brain: bool, relu: bool, finite: bool, rounding: Rounding) 
 #[inline(always)]
 pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
     match *op {
-        Op::Float { row, a, signs, from, to, rounding, ftz } => {
+        Op::Float {
+            row,
+            a,
+            signs,
+            from,
+            to,
+            rounding,
+            ftz,
+        } => {
             let (low, high) = fetch(warp, a);
             write(warp, mask, row, to == Float::Double, |lane| {
-                encode(value(low[lane], high[lane], signs, from, ftz), to, rounding, ftz)
+                encode(
+                    value(low[lane], high[lane], signs, from, ftz),
+                    to,
+                    rounding,
+                    ftz,
+                )
             });
         }
-        Op::Integral { row, a, signs, kind, rounding, ftz } => {
+        Op::Integral {
+            row,
+            a,
+            signs,
+            kind,
+            rounding,
+            ftz,
+        } => {
             let (low, high) = fetch(warp, a);
             write(warp, mask, row, kind == Float::Double, |lane| {
                 let value = value(low[lane], high[lane], signs, kind, ftz);
                 encode(to_integral(value, rounding), kind, Rounding::Nearest, ftz)
             });
         }
-        Op::ToInteger { row, a, signs, from, to, rounding, ftz } => {
+        Op::ToInteger {
+            row,
+            a,
+            signs,
+            from,
+            to,
+            rounding,
+            ftz,
+        } => {
             let (low, high) = fetch(warp, a);
             write(warp, mask, row, to.bits == 64, |lane| {
                 to_integer(value(low[lane], high[lane], signs, from, ftz), to, rounding)
             });
         }
-        Op::FromInteger { row, a, from, shift, to, rounding } => {
+        Op::FromInteger {
+            row,
+            a,
+            from,
+            shift,
+            to,
+            rounding,
+        } => {
             let (low, high) = fetch(warp, a);
             if to == Float::Single && from.bits <= 32 && rounding == Rounding::Nearest {
                 // The host rounds 32-bit integers to nearest as well.
@@ -387,13 +502,27 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 from_integer(negative, magnitude, to, rounding)
             });
         }
-        Op::Pack { row, a, b, brain, relu, finite, rounding } => {
+        Op::Pack {
+            row,
+            a,
+            b,
+            brain,
+            relu,
+            finite,
+            rounding,
+        } => {
             super::map2(warp, mask, row, a, b, |a, b| {
                 packed(b, brain, relu, finite, rounding)
                     | packed(a, brain, relu, finite, rounding) << 16
             });
         }
-        Op::PackBytes { row, sources, signed, relu, rounding } => {
+        Op::PackBytes {
+            row,
+            sources,
+            signed,
+            relu,
+            rounding,
+        } => {
             super::map3(warp, mask, row, sources, |a, b, c| {
                 let byte = |bits: u32| {
                     let value = f64::from(f32::from_bits(bits));

@@ -14,9 +14,26 @@ use super::predicate::{Combine, Compare, comparison};
 /// Lowered double-precision operations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    Add { row: u16, a: Wide, b: Wide, signs: Signs, rounding: Rounding },
-    Multiply { row: u16, a: Wide, b: Wide, signs: Signs, rounding: Rounding },
-    MultiplyAdd { row: u16, sources: [Wide; 3], signs: Signs, rounding: Rounding },
+    Add {
+        row: u16,
+        a: Wide,
+        b: Wide,
+        signs: Signs,
+        rounding: Rounding,
+    },
+    Multiply {
+        row: u16,
+        a: Wide,
+        b: Wide,
+        signs: Signs,
+        rounding: Rounding,
+    },
+    MultiplyAdd {
+        row: u16,
+        sources: [Wide; 3],
+        signs: Signs,
+        rounding: Rounding,
+    },
     Compare {
         out: [u8; 2],
         a: Wide,
@@ -28,7 +45,15 @@ pub(crate) enum Op {
     },
     /// Chooses for a minimum or maximum: the first predicate takes a, the second says that the
     /// chosen b is NaN.
-    Choose { out: [u8; 2], a: Wide, b: Wide, signs: Signs, minimum: bool, combine: Combine, with: PredicateSource },
+    Choose {
+        out: [u8; 2],
+        a: Wide,
+        b: Wide,
+        signs: Signs,
+        minimum: bool,
+        combine: Combine,
+        with: PredicateSource,
+    },
 }
 
 /// Lowers a double-precision instruction.
@@ -49,9 +74,25 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         let signs = Signs::default().with(0, adjust_a).with(1, adjust_b);
         let with = r.predicate_source()?;
         return Ok(if choice {
-            Op::Choose { out, a, b, signs, minimum: r.has(MIN), combine, with }
+            Op::Choose {
+                out,
+                a,
+                b,
+                signs,
+                minimum: r.has(MIN),
+                combine,
+                with,
+            }
         } else {
-            Op::Compare { out, a, b, signs, compare, combine, with }
+            Op::Compare {
+                out,
+                a,
+                b,
+                signs,
+                compare,
+                combine,
+                with,
+            }
         });
     }
     r.only(&[RM, RP, RZ])?;
@@ -61,12 +102,29 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     let (b, adjust_b) = r.wide_source(true)?;
     let signs = Signs::default().with(0, adjust_a).with(1, adjust_b);
     Ok(match opcode {
-        Opcode::DADD => Op::Add { row, a, b, signs, rounding },
-        Opcode::DMUL => Op::Multiply { row, a, b, signs, rounding },
+        Opcode::DADD => Op::Add {
+            row,
+            a,
+            b,
+            signs,
+            rounding,
+        },
+        Opcode::DMUL => Op::Multiply {
+            row,
+            a,
+            b,
+            signs,
+            rounding,
+        },
         Opcode::DFMA => {
             let (c, adjust_c) = r.wide_source(true)?;
             let signs = signs.with(2, adjust_c);
-            Op::MultiplyAdd { row, sources: [a, b, c], signs, rounding }
+            Op::MultiplyAdd {
+                row,
+                sources: [a, b, c],
+                signs,
+                rounding,
+            }
         }
         other => return refuse(format!("{} is not a double instruction", other.text())),
     })
@@ -105,7 +163,11 @@ fn write(warp: &mut Warp, mask: u32, row: u16, value: impl Fn(usize) -> f64) {
     let mut lane = 0;
     while lane < 32 {
         let value = value(lane);
-        let bits = if value.is_nan() { DOUBLE_NAN } else { value.to_bits() };
+        let bits = if value.is_nan() {
+            DOUBLE_NAN
+        } else {
+            value.to_bits()
+        };
         low[lane] = bits as u32;
         high[lane] = (bits >> 32) as u32;
         lane += 1;
@@ -118,7 +180,13 @@ fn write(warp: &mut Warp, mask: u32, row: u16, value: impl Fn(usize) -> f64) {
 #[inline(always)]
 pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
     match *op {
-        Op::Add { row, a, b, signs, rounding } => {
+        Op::Add {
+            row,
+            a,
+            b,
+            signs,
+            rounding,
+        } => {
             let a = Doubles::fetch(warp, a, signs, 0);
             let b = Doubles::fetch(warp, b, signs, 1);
             if rounding == Rounding::Nearest {
@@ -129,7 +197,13 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 });
             }
         }
-        Op::Multiply { row, a, b, signs, rounding } => {
+        Op::Multiply {
+            row,
+            a,
+            b,
+            signs,
+            rounding,
+        } => {
             let a = Doubles::fetch(warp, a, signs, 0);
             let b = Doubles::fetch(warp, b, signs, 1);
             if rounding == Rounding::Nearest {
@@ -140,20 +214,35 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 });
             }
         }
-        Op::MultiplyAdd { row, sources, signs, rounding } => {
+        Op::MultiplyAdd {
+            row,
+            sources,
+            signs,
+            rounding,
+        } => {
             let a = Doubles::fetch(warp, sources[0], signs, 0);
             let b = Doubles::fetch(warp, sources[1], signs, 1);
             let c = Doubles::fetch(warp, sources[2], signs, 2);
             if rounding == Rounding::Nearest {
                 // Without a fused instruction this is the library's, which rounds once as well.
-                write(warp, mask, row, |lane| a.get(lane).mul_add(b.get(lane), c.get(lane)));
+                write(warp, mask, row, |lane| {
+                    a.get(lane).mul_add(b.get(lane), c.get(lane))
+                });
             } else {
                 write(warp, mask, row, |lane| {
                     softfloat::multiply_add(a.get(lane), b.get(lane), c.get(lane), rounding)
                 });
             }
         }
-        Op::Compare { out, a, b, signs, compare, combine, with } => {
+        Op::Compare {
+            out,
+            a,
+            b,
+            signs,
+            compare,
+            combine,
+            with,
+        } => {
             let a = Doubles::fetch(warp, a, signs, 0);
             let b = Doubles::fetch(warp, b, signs, 1);
             let holds = mask_of(|lane| compare.floats(a.get(lane), b.get(lane)));
@@ -161,7 +250,15 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             warp.write_predicate(out[0], combine.masks(holds, with), mask);
             warp.write_predicate(out[1], combine.masks(!holds, with), mask);
         }
-        Op::Choose { out, a, b, signs, minimum, combine, with } => {
+        Op::Choose {
+            out,
+            a,
+            b,
+            signs,
+            minimum,
+            combine,
+            with,
+        } => {
             let a = Doubles::fetch(warp, a, signs, 0);
             let b = Doubles::fetch(warp, b, signs, 1);
             let first = mask_of(|lane| {

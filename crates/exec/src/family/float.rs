@@ -15,11 +15,29 @@ use super::predicate::{Combine, Compare};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     /// a · b + c.
-    MultiplyAdd { row: u16, sources: [Operand; 3], signs: Signs, kind: Kind },
+    MultiplyAdd {
+        row: u16,
+        sources: [Operand; 3],
+        signs: Signs,
+        kind: Kind,
+    },
     /// a + b.
-    Add { row: u16, a: Operand, b: Operand, signs: Signs, kind: Kind },
+    Add {
+        row: u16,
+        a: Operand,
+        b: Operand,
+        signs: Signs,
+        kind: Kind,
+    },
     /// a · b · 2^scale.
-    Multiply { row: u16, a: Operand, b: Operand, signs: Signs, kind: Kind, scale: i8 },
+    Multiply {
+        row: u16,
+        a: Operand,
+        b: Operand,
+        signs: Signs,
+        kind: Kind,
+        scale: i8,
+    },
     /// Minimum where the predicate holds, else maximum.
     MinMax {
         row: u16,
@@ -34,7 +52,14 @@ pub(crate) enum Op {
         xor_sign: bool,
     },
     /// a where the predicate holds, else b.
-    Select { row: u16, a: Operand, b: Operand, signs: Signs, ftz: bool, which: PredicateSource },
+    Select {
+        row: u16,
+        a: Operand,
+        b: Operand,
+        signs: Signs,
+        ftz: bool,
+        which: PredicateSource,
+    },
     /// 1.0 where the comparison holds, else 0.
     Set {
         row: u16,
@@ -96,16 +121,34 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         Opcode::FFMA => {
             r.only(&[FTZ, FMZ, RM, RP, RZ, SAT])?;
             let (c, adjust_c, _) = r.source()?;
-            Op::MultiplyAdd { row, sources: [a, b, c], signs: signs.with(2, adjust_c), kind }
+            Op::MultiplyAdd {
+                row,
+                sources: [a, b, c],
+                signs: signs.with(2, adjust_c),
+                kind,
+            }
         }
         Opcode::FADD => {
             r.only(&[FTZ, RM, RP, RZ, SAT])?;
-            Op::Add { row, a, b, signs, kind }
+            Op::Add {
+                row,
+                a,
+                b,
+                signs,
+                kind,
+            }
         }
         Opcode::FMUL => {
             r.only(&[D8, D4, D2, M2, M4, M8, FTZ, FMZ, RM, RP, RZ, SAT])?;
             let scales = [(D8, -3), (D4, -2), (D2, -1), (M2, 1), (M4, 2), (M8, 3)];
-            Op::Multiply { row, a, b, signs, kind, scale: r.choose(&scales, 0) }
+            Op::Multiply {
+                row,
+                a,
+                b,
+                signs,
+                kind,
+                scale: r.choose(&scales, 0),
+            }
         }
         Opcode::FMNMX => {
             r.only(&[FTZ, NAN, XORSIGN])?;
@@ -122,7 +165,14 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         }
         Opcode::FSEL => {
             r.only(&[FTZ])?;
-            Op::Select { row, a, b, signs, ftz: kind.ftz, which: r.predicate_source()? }
+            Op::Select {
+                row,
+                a,
+                b,
+                signs,
+                ftz: kind.ftz,
+                which: r.predicate_source()?,
+            }
         }
         Opcode::FSET => {
             let (compare, combine) = super::predicate::comparison(r, &[BF, FTZ])?;
@@ -130,7 +180,16 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 return refuse("FSET without .BF");
             }
             let with = r.predicate_source()?;
-            Op::Set { row, a, b, signs, ftz: kind.ftz, compare, combine, with }
+            Op::Set {
+                row,
+                a,
+                b,
+                signs,
+                ftz: kind.ftz,
+                compare,
+                combine,
+                with,
+            }
         }
         other => return refuse(format!("{} is not a float instruction", other.text())),
     })
@@ -209,7 +268,12 @@ pub(crate) fn min_max(a: u32, b: u32, minimum: bool, nan: bool) -> u32 {
 #[inline(always)]
 pub(crate) fn execute<H: Host>(op: &Op, warp: &mut Warp, mask: u32) {
     match *op {
-        Op::MultiplyAdd { row, sources, signs, kind } => {
+        Op::MultiplyAdd {
+            row,
+            sources,
+            signs,
+            kind,
+        } => {
             let a = source(warp, sources[0], signs, 0, kind.ftz);
             let b = source(warp, sources[1], signs, 1, kind.ftz);
             let c = source(warp, sources[2], signs, 2, kind.ftz);
@@ -222,11 +286,19 @@ pub(crate) fn execute<H: Host>(op: &Op, warp: &mut Warp, mask: u32) {
                         f32::from_bits(b[lane]),
                         f32::from_bits(c[lane]),
                     );
-                    let value = if H::FMA { x.mul_add(y, z) } else { fused(x, y, z) };
+                    let value = if H::FMA {
+                        x.mul_add(y, z)
+                    } else {
+                        fused(x, y, z)
+                    };
                     result[lane] = canonical(value);
                     lane += 1;
                 }
-                if kind.ftz { Lanes::from_fn(|lane| flush(result[lane])) } else { result }
+                if kind.ftz {
+                    Lanes::from_fn(|lane| flush(result[lane]))
+                } else {
+                    result
+                }
             } else {
                 Lanes::from_fn(|lane| {
                     let product = if kind.fmz && (is_zero(a[lane]) || is_zero(b[lane])) {
@@ -239,27 +311,48 @@ pub(crate) fn execute<H: Host>(op: &Op, warp: &mut Warp, mask: u32) {
             };
             warp.write(row, &result, mask);
         }
-        Op::Add { row, a, b, signs, kind } => {
+        Op::Add {
+            row,
+            a,
+            b,
+            signs,
+            kind,
+        } => {
             let a = source(warp, a, signs, 0, kind.ftz);
             let b = source(warp, b, signs, 1, kind.ftz);
             let result = if kind.is_plain() {
                 let result = Lanes::from_fn(|lane| {
                     canonical(f32::from_bits(a[lane]) + f32::from_bits(b[lane]))
                 });
-                if kind.ftz { Lanes::from_fn(|lane| flush(result[lane])) } else { result }
+                if kind.ftz {
+                    Lanes::from_fn(|lane| flush(result[lane]))
+                } else {
+                    result
+                }
             } else {
                 Lanes::from_fn(|lane| finish(wide(a[lane]), wide(b[lane]), kind))
             };
             warp.write(row, &result, mask);
         }
-        Op::Multiply { row, a, b, signs, kind, scale } => {
+        Op::Multiply {
+            row,
+            a,
+            b,
+            signs,
+            kind,
+            scale,
+        } => {
             let a = source(warp, a, signs, 0, kind.ftz);
             let b = source(warp, b, signs, 1, kind.ftz);
             let result = if kind.is_plain() && scale == 0 {
                 let result = Lanes::from_fn(|lane| {
                     canonical(f32::from_bits(a[lane]) * f32::from_bits(b[lane]))
                 });
-                if kind.ftz { Lanes::from_fn(|lane| flush(result[lane])) } else { result }
+                if kind.ftz {
+                    Lanes::from_fn(|lane| flush(result[lane]))
+                } else {
+                    result
+                }
             } else {
                 let factor = f64::from_bits(((1023 + i64::from(scale)) as u64) << 52);
                 Lanes::from_fn(|lane| {
@@ -272,7 +365,16 @@ pub(crate) fn execute<H: Host>(op: &Op, warp: &mut Warp, mask: u32) {
             };
             warp.write(row, &result, mask);
         }
-        Op::MinMax { row, a, b, signs, minimum, ftz, nan, xor_sign } => {
+        Op::MinMax {
+            row,
+            a,
+            b,
+            signs,
+            minimum,
+            ftz,
+            nan,
+            xor_sign,
+        } => {
             let minimum = warp.predicate(minimum);
             let a = source(warp, a, signs, 0, ftz);
             let b = source(warp, b, signs, 1, ftz);
@@ -286,24 +388,43 @@ pub(crate) fn execute<H: Host>(op: &Op, warp: &mut Warp, mask: u32) {
             });
             warp.write(row, &result, mask);
         }
-        Op::Select { row, a, b, signs, ftz, which } => {
+        Op::Select {
+            row,
+            a,
+            b,
+            signs,
+            ftz,
+            which,
+        } => {
             let which = warp.predicate(which);
             let a = source(warp, a, signs, 0, ftz);
             let b = source(warp, b, signs, 1, ftz);
-            let result =
-                Lanes::from_fn(|lane| if which >> lane & 1 == 1 { a[lane] } else { b[lane] });
+            let result = Lanes::from_fn(|lane| {
+                if which >> lane & 1 == 1 {
+                    a[lane]
+                } else {
+                    b[lane]
+                }
+            });
             warp.write(row, &result, mask);
         }
-        Op::Set { row, a, b, signs, ftz, compare, combine, with } => {
+        Op::Set {
+            row,
+            a,
+            b,
+            signs,
+            ftz,
+            compare,
+            combine,
+            with,
+        } => {
             let with = warp.predicate(with);
             let a = source(warp, a, signs, 0, ftz);
             let b = source(warp, b, signs, 1, ftz);
-            let holds = mask_of(|lane| {
-                compare.floats(f32::from_bits(a[lane]), f32::from_bits(b[lane]))
-            });
+            let holds =
+                mask_of(|lane| compare.floats(f32::from_bits(a[lane]), f32::from_bits(b[lane])));
             let set = combine.masks(holds, with);
-            let result =
-                Lanes::from_fn(|lane| if set >> lane & 1 == 1 { 0x3f80_0000 } else { 0 });
+            let result = Lanes::from_fn(|lane| if set >> lane & 1 == 1 { 0x3f80_0000 } else { 0 });
             warp.write(row, &result, mask);
         }
     }

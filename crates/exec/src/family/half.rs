@@ -47,9 +47,25 @@ pub(crate) struct Kind {
 /// Lowered half-precision operations.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    Add { row: u16, a: Source, b: Source, kind: Kind },
-    Multiply { row: u16, a: Source, b: Source, kind: Kind },
-    MultiplyAdd { row: u16, a: Source, b: Source, c: Source, kind: Kind },
+    Add {
+        row: u16,
+        a: Source,
+        b: Source,
+        kind: Kind,
+    },
+    Multiply {
+        row: u16,
+        a: Source,
+        b: Source,
+        kind: Kind,
+    },
+    MultiplyAdd {
+        row: u16,
+        a: Source,
+        b: Source,
+        c: Source,
+        kind: Kind,
+    },
     MinMax {
         row: u16,
         a: Source,
@@ -92,7 +108,11 @@ fn source(r: &mut Reader<'_>) -> Lowered<Source> {
         Select::F32 => Halves::Single,
         _ => return refuse("a suffix of a half-precision source"),
     };
-    Ok(Source { operand, halves, signs: Signs::default().with(0, adjust) })
+    Ok(Source {
+        operand,
+        halves,
+        signs: Signs::default().with(0, adjust),
+    })
 }
 
 /// Lowers a half-precision instruction.
@@ -109,16 +129,32 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     Ok(match opcode {
         Opcode::HADD2 => {
             r.only(&[F32, FTZ, SAT, BF16_V2])?;
-            Op::Add { row: r.destination(1)?, a: source(r)?, b: source(r)?, kind }
+            Op::Add {
+                row: r.destination(1)?,
+                a: source(r)?,
+                b: source(r)?,
+                kind,
+            }
         }
         Opcode::HMUL2 => {
             r.only(&[F32, FTZ, FMZ, SAT, BF16_V2])?;
-            Op::Multiply { row: r.destination(1)?, a: source(r)?, b: source(r)?, kind }
+            Op::Multiply {
+                row: r.destination(1)?,
+                a: source(r)?,
+                b: source(r)?,
+                kind,
+            }
         }
         Opcode::HFMA2 => {
             r.only(&[F32, FTZ, FMZ, SAT, RELU, BF16_V2, MMA])?;
             let row = r.destination(1)?;
-            Op::MultiplyAdd { row, a: source(r)?, b: source(r)?, c: source(r)?, kind }
+            Op::MultiplyAdd {
+                row,
+                a: source(r)?,
+                b: source(r)?,
+                c: source(r)?,
+                kind,
+            }
         }
         Opcode::HMNMX2 => {
             r.only(&[FTZ, BF16_V2, NAN, XORSIGN])?;
@@ -170,10 +206,18 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
 #[inline(always)]
 fn widen(bits: u32, kind: Kind) -> f32 {
     if kind.brain {
-        let flushed = if kind.ftz && bits & 0x7f80 == 0 { bits & 0x8000 } else { bits };
+        let flushed = if kind.ftz && bits & 0x7f80 == 0 {
+            bits & 0x8000
+        } else {
+            bits
+        };
         brain_to_f32(flushed)
     } else {
-        let flushed = if kind.ftz && bits & 0x7c00 == 0 { bits & 0x8000 } else { bits };
+        let flushed = if kind.ftz && bits & 0x7c00 == 0 {
+            bits & 0x8000
+        } else {
+            bits
+        };
         half_to_f32(flushed)
     }
 }
@@ -207,7 +251,11 @@ fn settle(bits: u32, kind: Kind) -> u32 {
         bits &= 0x8000;
     }
     if kind.saturate {
-        bits = if nan || bits & 0x8000 != 0 { 0 } else { bits.min(one) };
+        bits = if nan || bits & 0x8000 != 0 {
+            0
+        } else {
+            bits.min(one)
+        };
     }
     if kind.relu && !nan && bits & 0x8000 != 0 {
         bits = 0;
@@ -218,7 +266,14 @@ fn settle(bits: u32, kind: Kind) -> u32 {
 /// Rounds a result that is exact, or innocuously rounded, in single precision.
 #[inline(always)]
 fn narrow(value: f32, kind: Kind) -> u32 {
-    settle(if kind.brain { f32_to_brain(value) } else { f32_to_half(value) }, kind)
+    settle(
+        if kind.brain {
+            f32_to_brain(value)
+        } else {
+            f32_to_half(value)
+        },
+        kind,
+    )
 }
 
 /// a · b + c rounded once.
@@ -258,8 +313,16 @@ fn each2(
 
 #[inline(always)]
 fn single(bits: u32, kind: Kind) -> u32 {
-    let bits = if kind.ftz { crate::rounding::flush(bits) } else { bits };
-    if kind.saturate { crate::rounding::saturate(bits) } else { bits }
+    let bits = if kind.ftz {
+        crate::rounding::flush(bits)
+    } else {
+        bits
+    };
+    if kind.saturate {
+        crate::rounding::saturate(bits)
+    } else {
+        bits
+    }
 }
 
 /// Executes a half-precision operation in the lanes of `mask`.
@@ -276,7 +339,11 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             }
         }),
         Op::Multiply { row, a, b, kind } => each2(warp, mask, row, a, b, kind, |x, y| {
-            let product = if kind.fmz && (x == 0.0 || y == 0.0) { 0.0 } else { x * y };
+            let product = if kind.fmz && (x == 0.0 || y == 0.0) {
+                0.0
+            } else {
+                x * y
+            };
             if kind.single {
                 single(crate::rounding::canonical(product), kind)
             } else {
@@ -284,8 +351,11 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             }
         }),
         Op::MultiplyAdd { row, a, b, c, kind } => {
-            let (x, y, z) =
-                (warp.fetch(a.operand), warp.fetch(b.operand), warp.fetch(c.operand));
+            let (x, y, z) = (
+                warp.fetch(a.operand),
+                warp.fetch(b.operand),
+                warp.fetch(c.operand),
+            );
             let format = match (kind.single, kind.brain) {
                 (true, _) => SINGLE,
                 (false, true) => BRAIN,
@@ -305,14 +375,25 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             });
             warp.write(row, &result, mask);
         }
-        Op::MinMax { row, a, b, minimum, kind, nan, xor_sign } => {
+        Op::MinMax {
+            row,
+            a,
+            b,
+            minimum,
+            kind,
+            nan,
+            xor_sign,
+        } => {
             let minimum = warp.predicate(minimum);
             let (x, y) = (warp.fetch(a.operand), warp.fetch(b.operand));
             let choose = |a: f32, b: f32, minimum: bool| {
-                let chosen =
-                    super::float::min_max(a.to_bits(), b.to_bits(), minimum, nan);
+                let chosen = super::float::min_max(a.to_bits(), b.to_bits(), minimum, nan);
                 let chosen = f32::from_bits(chosen);
-                let bits = if kind.brain { f32_to_brain(chosen) } else { f32_to_half(chosen) };
+                let bits = if kind.brain {
+                    f32_to_brain(chosen)
+                } else {
+                    f32_to_half(chosen)
+                };
                 if xor_sign && !chosen.is_nan() {
                     let sign = (a.to_bits() ^ b.to_bits()) >> 16 & 0x8000;
                     bits & 0x7fff | sign
@@ -328,7 +409,16 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             });
             warp.write(row, &result, mask);
         }
-        Op::Set { row, a, b, kind, compare, combine, with, one } => {
+        Op::Set {
+            row,
+            a,
+            b,
+            kind,
+            compare,
+            combine,
+            with,
+            one,
+        } => {
             let (low, high) = compare_halves(warp, a, b, kind, compare);
             let with = warp.predicate(with);
             let (low, high) = (combine.masks(low, with), combine.masks(high, with));
@@ -337,12 +427,20 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 (true, false) => 0x3c00,
                 (true, true) => 0x3f80,
             };
-            let result = Lanes::from_fn(|lane| {
-                (low >> lane & 1) * set | ((high >> lane & 1) * set) << 16
-            });
+            let result =
+                Lanes::from_fn(|lane| ((low >> lane & 1) * set) | ((high >> lane & 1) * set) << 16);
             warp.write(row, &result, mask);
         }
-        Op::SetPredicates { out, a, b, kind, compare, combine, with, both } => {
+        Op::SetPredicates {
+            out,
+            a,
+            b,
+            kind,
+            compare,
+            combine,
+            with,
+            both,
+        } => {
             let (low, high) = compare_halves(warp, a, b, kind, compare);
             let with = warp.predicate(with);
             if both {
@@ -359,11 +457,9 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
 #[inline(always)]
 fn compare_halves(warp: &Warp, a: Source, b: Source, kind: Kind, compare: Compare) -> (u32, u32) {
     let (x, y) = (warp.fetch(a.operand), warp.fetch(b.operand));
-    let low = mask_of(|lane| {
-        compare.floats(elements(x[lane], a, kind).0, elements(y[lane], b, kind).0)
-    });
-    let high = mask_of(|lane| {
-        compare.floats(elements(x[lane], a, kind).1, elements(y[lane], b, kind).1)
-    });
+    let low =
+        mask_of(|lane| compare.floats(elements(x[lane], a, kind).0, elements(y[lane], b, kind).0));
+    let high =
+        mask_of(|lane| compare.floats(elements(x[lane], a, kind).1, elements(y[lane], b, kind).1));
     (low, high)
 }

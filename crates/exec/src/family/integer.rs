@@ -14,7 +14,11 @@ use super::{map1, map2, map3};
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     /// Sum of three without carries.
-    Add3 { row: u16, sources: [Operand; 3], negate: u8 },
+    Add3 {
+        row: u16,
+        sources: [Operand; 3],
+        negate: u8,
+    },
     /// Sum of three with carries: `extended` adds carries in and complements instead of negating.
     Add3Carry {
         row: u16,
@@ -25,9 +29,18 @@ pub(crate) enum Op {
         carry: [PredicateSource; 2],
     },
     /// Low word of a · b + c.
-    MultiplyAdd { row: u16, sources: [Operand; 3], negate: bool },
+    MultiplyAdd {
+        row: u16,
+        sources: [Operand; 3],
+        negate: bool,
+    },
     /// Low word of a · b + (c or ~c) + carry.
-    MultiplyAddCarry { row: u16, sources: [Operand; 3], invert: bool, carry: PredicateSource },
+    MultiplyAddCarry {
+        row: u16,
+        sources: [Operand; 3],
+        invert: bool,
+        carry: PredicateSource,
+    },
     /// 64-bit a · b + c, or its upper word.
     MultiplyAddWide {
         row: u16,
@@ -52,29 +65,75 @@ pub(crate) enum Op {
         conjunction: bool,
     },
     /// Funnel shift.
-    Shift { row: u16, sources: [Operand; 3], kind: Shift },
+    Shift {
+        row: u16,
+        sources: [Operand; 3],
+        kind: Shift,
+    },
     /// (a << shift) + b.
-    ShiftAdd { row: u16, out: u8, sources: [Operand; 3], carry: PredicateSource, kind: ShiftAdd },
+    ShiftAdd {
+        row: u16,
+        out: u8,
+        sources: [Operand; 3],
+        carry: PredicateSource,
+        kind: ShiftAdd,
+    },
     /// Absolute value.
     Absolute { row: u16, a: Operand },
     /// Minimum where the predicate holds, else maximum.
-    MinMax { row: u16, a: Operand, b: Operand, signed: bool, minimum: PredicateSource },
+    MinMax {
+        row: u16,
+        a: Operand,
+        b: Operand,
+        signed: bool,
+        minimum: PredicateSource,
+    },
     /// Position of the leading bit.
-    LeadingOne { row: u16, a: Operand, invert: bool, signed: bool, shift: bool },
+    LeadingOne {
+        row: u16,
+        a: Operand,
+        invert: bool,
+        signed: bool,
+        shift: bool,
+    },
     /// Number of ones.
     CountOnes { row: u16, a: Operand, invert: bool },
     /// Bits in reverse order.
     Reverse { row: u16, a: Operand },
     /// Ones from bit a up, b of them.
-    Mask { row: u16, a: Operand, b: Operand, wrap: bool },
+    Mask {
+        row: u16,
+        a: Operand,
+        b: Operand,
+        wrap: bool,
+    },
     /// Extends the low b bits of a.
-    Extend { row: u16, a: Operand, b: Operand, wrap: bool, signed: bool },
+    Extend {
+        row: u16,
+        a: Operand,
+        b: Operand,
+        wrap: bool,
+        signed: bool,
+    },
     /// Dot product of bytes or halves.
-    Dot { row: u16, sources: [Operand; 3], kind: Dot },
+    Dot {
+        row: u16,
+        sources: [Operand; 3],
+        kind: Dot,
+    },
     /// |a - b| + c.
-    AbsoluteDifference { row: u16, sources: [Operand; 3], signed: bool },
+    AbsoluteDifference {
+        row: u16,
+        sources: [Operand; 3],
+        signed: bool,
+    },
     /// |a - b| of each byte, packed or summed onto c.
-    AbsoluteDifference4 { row: u16, sources: [Operand; 3], signed: bool, accumulate: bool },
+    AbsoluteDifference4 {
+        row: u16,
+        sources: [Operand; 3],
+        signed: bool,
+        accumulate: bool,
+    },
 }
 
 /// How a shift works.
@@ -121,7 +180,10 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             r.only(&[X])?;
             let extended = r.has(X);
             let row = r.destination(1)?;
-            let out = [r.predicate_destination_or_none()?, r.predicate_destination_or_none()?];
+            let out = [
+                r.predicate_destination_or_none()?,
+                r.predicate_destination_or_none()?,
+            ];
             let (sources, negate) = three_negatable(r)?;
             let carry = if extended {
                 [
@@ -132,9 +194,20 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 [PredicateSource::FALSE; 2]
             };
             if !extended && out == [7, 7] {
-                Op::Add3 { row, sources, negate }
+                Op::Add3 {
+                    row,
+                    sources,
+                    negate,
+                }
             } else {
-                Op::Add3Carry { row, out, sources, negate, extended, carry }
+                Op::Add3Carry {
+                    row,
+                    out,
+                    sources,
+                    negate,
+                    extended,
+                    carry,
+                }
             }
         }
         Opcode::IMAD => multiply_add(r)?,
@@ -145,7 +218,14 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let sources = [r.plain_source()?, r.plain_source()?, r.plain_source()?];
             let table = r.immediate()? as u8;
             let with = r.predicate_source_or(PredicateSource::FALSE)?;
-            Op::Logic3 { row, sources, table, out, with, conjunction: r.has(PAND) }
+            Op::Logic3 {
+                row,
+                sources,
+                table,
+                out,
+                with,
+                conjunction: r.has(PAND),
+            }
         }
         Opcode::SHF => {
             let kind = shift_kind(r)?;
@@ -157,11 +237,20 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let row = r.destination(1)?;
             let out = r.predicate_destination_or_none()?;
             let (sources, kind, carry) = shift_add_sources(r)?;
-            Op::ShiftAdd { row, out, sources, carry, kind }
+            Op::ShiftAdd {
+                row,
+                out,
+                sources,
+                carry,
+                kind,
+            }
         }
         Opcode::IABS => {
             r.only(&[])?;
-            Op::Absolute { row: r.destination(1)?, a: r.plain_source()? }
+            Op::Absolute {
+                row: r.destination(1)?,
+                a: r.plain_source()?,
+            }
         }
         Opcode::IMNMX => {
             r.only(&[U32])?;
@@ -180,7 +269,13 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 return refuse("the predicate result of FLO");
             }
             let (a, invert) = r.negatable_source()?;
-            Op::LeadingOne { row, a, invert, signed: !r.has(U32), shift: r.has(SH) }
+            Op::LeadingOne {
+                row,
+                a,
+                invert,
+                signed: !r.has(U32),
+                shift: r.has(SH),
+            }
         }
         Opcode::POPC => {
             r.only(&[])?;
@@ -190,7 +285,10 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         }
         Opcode::BREV => {
             r.only(&[])?;
-            Op::Reverse { row: r.destination(1)?, a: r.plain_source()? }
+            Op::Reverse {
+                row: r.destination(1)?,
+                a: r.plain_source()?,
+            }
         }
         Opcode::BMSK => {
             r.only(&[W])?;
@@ -228,8 +326,18 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let [signed_a, signed_b] = types[..] else {
                 return refuse("a dot product without two types");
             };
-            let kind = Dot { halves: r.has(N2A), high: r.has(HI), signed_a, signed_b, negate };
-            Op::Dot { row, sources: [a, b, c], kind }
+            let kind = Dot {
+                halves: r.has(N2A),
+                high: r.has(HI),
+                signed_a,
+                signed_b,
+                negate,
+            };
+            Op::Dot {
+                row,
+                sources: [a, b, c],
+                kind,
+            }
         }
         Opcode::VABSDIFF => {
             r.only(&[U32])?;
@@ -238,7 +346,11 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 return refuse("the predicate result of VABSDIFF");
             }
             let sources = [r.plain_source()?, r.plain_source()?, r.plain_source()?];
-            Op::AbsoluteDifference { row, sources, signed: !r.has(U32) }
+            Op::AbsoluteDifference {
+                row,
+                sources,
+                signed: !r.has(U32),
+            }
         }
         Opcode::VABSDIFF4 => {
             r.only(&[U8, ACC])?;
@@ -247,7 +359,12 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 return refuse("the predicate result of VABSDIFF4");
             }
             let sources = [r.plain_source()?, r.plain_source()?, r.plain_source()?];
-            Op::AbsoluteDifference4 { row, sources, signed: !r.has(U8), accumulate: r.has(ACC) }
+            Op::AbsoluteDifference4 {
+                row,
+                sources,
+                signed: !r.has(U8),
+                accumulate: r.has(ACC),
+            }
         }
         other => return refuse(format!("{} is not an integer instruction", other.text())),
     })
@@ -275,9 +392,18 @@ fn multiply_add(r: &mut Reader<'_>) -> Lowered<Op> {
         let sources = [a, b, c];
         return Ok(if extended {
             let carry = r.predicate_source_or(PredicateSource::FALSE)?;
-            Op::MultiplyAddCarry { row, sources, invert: negate, carry }
+            Op::MultiplyAddCarry {
+                row,
+                sources,
+                invert: negate,
+                carry,
+            }
         } else {
-            Op::MultiplyAdd { row, sources, negate }
+            Op::MultiplyAdd {
+                row,
+                sources,
+                negate,
+            }
         });
     }
     let row = r.destination(if wide { 2 } else { 1 })?;
@@ -326,13 +452,30 @@ pub(crate) fn shift_add_sources(
     let (b, nb) = r.negatable_source()?;
     let high = r.has(HI);
     let sign = r.has(SX32);
-    let c = if high && !sign { r.plain_source()? } else { Operand::Scalar(0) };
+    let c = if high && !sign {
+        r.plain_source()?
+    } else {
+        Operand::Scalar(0)
+    };
     let shift = r.immediate()? as u8 & 31;
     let extended = r.has(X);
-    let carry =
-        if extended { r.predicate_source_or(PredicateSource::FALSE)? } else { PredicateSource::FALSE };
+    let carry = if extended {
+        r.predicate_source_or(PredicateSource::FALSE)?
+    } else {
+        PredicateSource::FALSE
+    };
     let negate = na as u8 | (nb as u8) << 1;
-    Ok(([a, b, c], ShiftAdd { shift, high, sign, extended, negate }, carry))
+    Ok((
+        [a, b, c],
+        ShiftAdd {
+            shift,
+            high,
+            sign,
+            extended,
+            negate,
+        },
+        carry,
+    ))
 }
 
 /// The 34-bit sum of three words: complemented (and, unless `extended`, incremented) where `negate`
@@ -354,10 +497,18 @@ pub(crate) fn add3(words: [u32; 3], negate: u8, extended: bool, carries: u32) ->
 #[inline(always)]
 pub(crate) fn shift(low: u32, amount: u32, high: u32, kind: Shift) -> u32 {
     let bits = if kind.wide { 64 } else { 32 };
-    let amount = if kind.wrap { amount & (bits - 1) } else { amount.min(bits) };
+    let amount = if kind.wrap {
+        amount & (bits - 1)
+    } else {
+        amount.min(bits)
+    };
     let pair = u64::from(high) << 32 | u64::from(low);
     let shifted = if amount == 64 {
-        if kind.right && kind.signed { ((pair as i64) >> 63) as u64 } else { 0 }
+        if kind.right && kind.signed {
+            ((pair as i64) >> 63) as u64
+        } else {
+            0
+        }
     } else if !kind.right {
         pair << amount
     } else if kind.signed {
@@ -365,14 +516,22 @@ pub(crate) fn shift(low: u32, amount: u32, high: u32, kind: Shift) -> u32 {
     } else {
         pair >> amount
     };
-    if kind.high { (shifted >> 32) as u32 } else { shifted as u32 }
+    if kind.high {
+        (shifted >> 32) as u32
+    } else {
+        shifted as u32
+    }
 }
 
 /// (a << shift) + b + carry with its carry out in bit 32.
 #[inline(always)]
 pub(crate) fn shift_add(a: u32, b: u32, c: u32, carry: u32, kind: ShiftAdd) -> u64 {
     let shifted = if kind.high {
-        let upper = if kind.sign { ((a as i32) >> 31) as u32 } else { c };
+        let upper = if kind.sign {
+            ((a as i32) >> 31) as u32
+        } else {
+            c
+        };
         ((u64::from(upper) << 32 | u64::from(a)) << kind.shift >> 32) as u32
     } else {
         a << kind.shift
@@ -383,7 +542,11 @@ pub(crate) fn shift_add(a: u32, b: u32, c: u32, carry: u32, kind: ShiftAdd) -> u
 /// Position of the highest one (or, signed, of the highest bit unlike the sign).
 #[inline(always)]
 pub(crate) fn leading_one(word: u32, signed: bool, shift: bool) -> u32 {
-    let word = if signed && word >> 31 == 1 { !word } else { word };
+    let word = if signed && word >> 31 == 1 {
+        !word
+    } else {
+        word
+    };
     let zeros = word.leading_zeros();
     if word == 0 {
         u32::MAX
@@ -397,8 +560,11 @@ pub(crate) fn leading_one(word: u32, signed: bool, shift: bool) -> u32 {
 /// `width` ones from bit `first` up.
 #[inline(always)]
 pub(crate) fn bit_mask(first: u32, width: u32, wrap: bool) -> u32 {
-    let (first, width) =
-        if wrap { (first & 31, width & 31) } else { (first.min(32), width.min(32)) };
+    let (first, width) = if wrap {
+        (first & 31, width & 31)
+    } else {
+        (first.min(32), width.min(32))
+    };
     let ones = ((1u64 << width) - 1) as u32;
     ((u64::from(ones)) << first) as u32
 }
@@ -508,7 +674,11 @@ fn absolute_difference4(a: u32, b: u32, c: u32, signed: bool, accumulate: bool) 
         sum = sum.wrapping_add(difference);
         packed |= (difference & 0xff) << (8 * k);
     }
-    if accumulate { sum } else { packed.wrapping_add(c) }
+    if accumulate {
+        sum
+    } else {
+        packed.wrapping_add(c)
+    }
 }
 
 #[inline(always)]
@@ -520,20 +690,41 @@ fn bit(mask: u32, lane: usize) -> u32 {
 #[inline(always)]
 pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
     match *op {
-        Op::Add3 { row, sources, negate } => {
+        Op::Add3 {
+            row,
+            sources,
+            negate,
+        } => {
             let flip = |k: u32| 0u32.wrapping_sub((negate >> k & 1) as u32);
             let (fa, fb, fc) = (flip(0), flip(1), flip(2));
             let ones = negate.count_ones();
             map3(warp, mask, row, sources, |a, b, c| {
-                (a ^ fa).wrapping_add(b ^ fb).wrapping_add(c ^ fc).wrapping_add(ones)
+                (a ^ fa)
+                    .wrapping_add(b ^ fb)
+                    .wrapping_add(c ^ fc)
+                    .wrapping_add(ones)
             });
         }
-        Op::Add3Carry { row, out, sources, negate, extended, carry } => {
-            let (a, b, c) =
-                (warp.fetch(sources[0]), warp.fetch(sources[1]), warp.fetch(sources[2]));
+        Op::Add3Carry {
+            row,
+            out,
+            sources,
+            negate,
+            extended,
+            carry,
+        } => {
+            let (a, b, c) = (
+                warp.fetch(sources[0]),
+                warp.fetch(sources[1]),
+                warp.fetch(sources[2]),
+            );
             let flip = |k: u32| 0u32.wrapping_sub((negate >> k & 1) as u32);
             let (fa, fb, fc) = (flip(0), flip(1), flip(2));
-            let ones = if extended { 0 } else { u64::from(negate.count_ones()) };
+            let ones = if extended {
+                0
+            } else {
+                u64::from(negate.count_ones())
+            };
             let (first, second) = if extended {
                 (warp.predicate(carry[0]), warp.predicate(carry[1]))
             } else {
@@ -561,14 +752,23 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 warp.write_predicate(out[1], mask_of(|lane| over[lane] >= 2), mask);
             }
         }
-        Op::MultiplyAdd { row, sources, negate } => {
+        Op::MultiplyAdd {
+            row,
+            sources,
+            negate,
+        } => {
             let flip = 0u32.wrapping_sub(negate as u32);
             let one = negate as u32;
             map3(warp, mask, row, sources, |a, b, c| {
                 a.wrapping_mul(b).wrapping_add(c ^ flip).wrapping_add(one)
             });
         }
-        Op::MultiplyAddCarry { row, sources: [a, b, c], invert, carry } => {
+        Op::MultiplyAddCarry {
+            row,
+            sources: [a, b, c],
+            invert,
+            carry,
+        } => {
             let carry = warp.predicate(carry);
             let flip = 0u32.wrapping_sub(invert as u32);
             let (a, b, c) = (warp.fetch(a), warp.fetch(b), warp.fetch(c));
@@ -580,7 +780,18 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             });
             warp.write(row, &result, mask);
         }
-        Op::MultiplyAddWide { row, out, a, b, c, signed, negate, extended, carry, high } => {
+        Op::MultiplyAddWide {
+            row,
+            out,
+            a,
+            b,
+            c,
+            signed,
+            negate,
+            extended,
+            carry,
+            high,
+        } => {
             let carry = if extended { warp.predicate(carry) } else { 0 };
             let (a, b) = (warp.fetch(a), warp.fetch(b));
             let (c_low, c_high) = warp.fetch_wide(c);
@@ -636,9 +847,19 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 warp.write_predicate(out, over, mask);
             }
         }
-        Op::Logic3 { row, sources, table, out, with, conjunction } => {
-            let (a, b, c) =
-                (warp.fetch(sources[0]), warp.fetch(sources[1]), warp.fetch(sources[2]));
+        Op::Logic3 {
+            row,
+            sources,
+            table,
+            out,
+            with,
+            conjunction,
+        } => {
+            let (a, b, c) = (
+                warp.fetch(sources[0]),
+                warp.fetch(sources[1]),
+                warp.fetch(sources[2]),
+            );
             let result = Lanes::from_fn(|lane| logic3(a[lane], b[lane], c[lane], table));
             if out != 7 {
                 let set = mask_of(|lane| result[lane] != 0);
@@ -648,27 +869,63 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             }
             warp.write(row, &result, mask);
         }
-        Op::Shift { row, sources: [a, b, c], kind } => match (kind, b) {
+        Op::Shift {
+            row,
+            sources: [a, b, c],
+            kind,
+        } => match (kind, b) {
             // The common forms by a fixed amount are plain shifts of one word.
             (
-                Shift { right: false, wide: false, high: false, wrap: false, .. },
+                Shift {
+                    right: false,
+                    wide: false,
+                    high: false,
+                    wrap: false,
+                    ..
+                },
                 Operand::Scalar(amount),
             ) => {
                 let shift = move |a: u32| (u64::from(a) << amount.min(32)) as u32;
                 map1(warp, mask, row, a, shift);
             }
             (
-                Shift { right: true, wide: false, high: true, wrap: false, signed: false },
+                Shift {
+                    right: true,
+                    wide: false,
+                    high: true,
+                    wrap: false,
+                    signed: false,
+                },
                 Operand::Scalar(amount),
-            ) => map1(warp, mask, row, c, move |c| (u64::from(c) >> amount.min(32)) as u32),
+            ) => map1(warp, mask, row, c, move |c| {
+                (u64::from(c) >> amount.min(32)) as u32
+            }),
             (
-                Shift { right: true, wide: false, high: true, wrap: false, signed: true },
+                Shift {
+                    right: true,
+                    wide: false,
+                    high: true,
+                    wrap: false,
+                    signed: true,
+                },
                 Operand::Scalar(amount),
-            ) => map1(warp, mask, row, c, move |c| (c as i32 >> amount.min(31)) as u32),
+            ) => map1(warp, mask, row, c, move |c| {
+                (c as i32 >> amount.min(31)) as u32
+            }),
             _ => map3(warp, mask, row, [a, b, c], |a, b, c| shift(a, b, c, kind)),
         },
-        Op::ShiftAdd { row, out, sources: [a, b, c], carry, kind } => {
-            let carry = if kind.extended { warp.predicate(carry) } else { 0 };
+        Op::ShiftAdd {
+            row,
+            out,
+            sources: [a, b, c],
+            carry,
+            kind,
+        } => {
+            let carry = if kind.extended {
+                warp.predicate(carry)
+            } else {
+                0
+            };
             let (a, b, c) = (warp.fetch(a), warp.fetch(b), warp.fetch(c));
             let mut result = Lanes::ZERO;
             let mut over = Lanes::ZERO;
@@ -687,7 +944,13 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
         Op::Absolute { row, a } => {
             map1(warp, mask, row, a, |a| (a as i32).unsigned_abs());
         }
-        Op::MinMax { row, a, b, signed, minimum } => {
+        Op::MinMax {
+            row,
+            a,
+            b,
+            signed,
+            minimum,
+        } => {
             let minimum = warp.predicate(minimum);
             let (a, b) = (warp.fetch(a), warp.fetch(b));
             let result = Lanes::from_fn(|lane| {
@@ -696,11 +959,21 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 } else {
                     a[lane] < b[lane]
                 };
-                if less == (bit(minimum, lane) == 1) { a[lane] } else { b[lane] }
+                if less == (bit(minimum, lane) == 1) {
+                    a[lane]
+                } else {
+                    b[lane]
+                }
             });
             warp.write(row, &result, mask);
         }
-        Op::LeadingOne { row, a, invert, signed, shift } => {
+        Op::LeadingOne {
+            row,
+            a,
+            invert,
+            signed,
+            shift,
+        } => {
             let flip = 0u32.wrapping_sub(invert as u32);
             map1(warp, mask, row, a, |a| leading_one(a ^ flip, signed, shift));
         }
@@ -712,20 +985,38 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
         Op::Mask { row, a, b, wrap } => {
             map2(warp, mask, row, a, b, |a, b| bit_mask(a, b, wrap));
         }
-        Op::Extend { row, a, b, wrap, signed } => {
+        Op::Extend {
+            row,
+            a,
+            b,
+            wrap,
+            signed,
+        } => {
             map2(warp, mask, row, a, b, |a, b| extend(a, b, wrap, signed));
         }
         Op::Dot { row, sources, kind } => {
             map3(warp, mask, row, sources, |a, b, c| dot(a, b, c, kind));
         }
-        Op::AbsoluteDifference { row, sources, signed } => {
+        Op::AbsoluteDifference {
+            row,
+            sources,
+            signed,
+        } => {
             map3(warp, mask, row, sources, |a, b, c| {
-                let difference =
-                    if signed { (a as i32).abs_diff(b as i32) } else { a.abs_diff(b) };
+                let difference = if signed {
+                    (a as i32).abs_diff(b as i32)
+                } else {
+                    a.abs_diff(b)
+                };
                 difference.wrapping_add(c)
             });
         }
-        Op::AbsoluteDifference4 { row, sources, signed, accumulate } => {
+        Op::AbsoluteDifference4 {
+            row,
+            sources,
+            signed,
+            accumulate,
+        } => {
             map3(warp, mask, row, sources, |a, b, c| {
                 absolute_difference4(a, b, c, signed, accumulate)
             });

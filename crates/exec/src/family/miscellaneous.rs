@@ -80,17 +80,27 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     Ok(match opcode {
         Opcode::S2R => {
             let row = r.destination(1)?;
-            Op::Read { row, special: special(r.special_register()?)? }
+            Op::Read {
+                row,
+                special: special(r.special_register()?)?,
+            }
         }
         Opcode::S2UR => {
             let row = r.uniform_destination(1)?;
-            Op::ReadUniform { row, special: special(r.special_register()?)? }
+            Op::ReadUniform {
+                row,
+                special: special(r.special_register()?)?,
+            }
         }
         Opcode::CS2R => {
             let pair = !r.has(Modifier::N32);
             let row = r.destination(if pair { 2 } else { 1 })?;
             let special = special(r.special_register()?)?;
-            if pair { Op::ReadPair { row, special } } else { Op::Read { row, special } }
+            if pair {
+                Op::ReadPair { row, special }
+            } else {
+                Op::Read { row, special }
+            }
         }
         other => return refuse(format!("{} does not read special registers", other.text())),
     })

@@ -15,9 +15,18 @@ pub(crate) enum Op {
     /// A copy.
     Move { row: u16, a: Operand },
     /// a where the predicate holds, else b.
-    Select { row: u16, a: Operand, b: Operand, which: PredicateSource },
+    Select {
+        row: u16,
+        a: Operand,
+        b: Operand,
+        which: PredicateSource,
+    },
     /// Four bytes of {c, a} chosen by b.
-    Permute { row: u16, sources: [Operand; 3], mode: Permute },
+    Permute {
+        row: u16,
+        sources: [Operand; 3],
+        mode: Permute,
+    },
     /// Transposes an 8 × 8 matrix of 16-bit elements that lies across the warp.
     Transpose { row: u16, a: Operand },
 }
@@ -89,7 +98,10 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             if !r.has(MT88) {
                 return refuse("MOVM of another shape than MT88");
             }
-            Op::Transpose { row: r.destination(1)?, a: r.plain_source()? }
+            Op::Transpose {
+                row: r.destination(1)?,
+                a: r.plain_source()?,
+            }
         }
         other => return refuse(format!("{} is not a move", other.text())),
     })
@@ -108,7 +120,11 @@ pub(crate) fn permute(a: u32, select: u32, c: u32, mode: Permute) -> u32 {
             Permute::Index => {
                 let nibble = select >> (4 * k) & 15;
                 let value = byte(nibble);
-                if nibble & 8 != 0 { 0xff * (value >> 7) } else { value }
+                if nibble & 8 != 0 {
+                    0xff * (value >> 7)
+                } else {
+                    value
+                }
             }
             Permute::Forward => byte(n + k),
             Permute::Backward => byte(n.wrapping_sub(k)),
@@ -131,8 +147,13 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
         Op::Select { row, a, b, which } => {
             let which = warp.predicate(which);
             let (a, b) = (warp.fetch(a), warp.fetch(b));
-            let result =
-                Lanes::from_fn(|lane| if which >> lane & 1 == 1 { a[lane] } else { b[lane] });
+            let result = Lanes::from_fn(|lane| {
+                if which >> lane & 1 == 1 {
+                    a[lane]
+                } else {
+                    b[lane]
+                }
+            });
             warp.write(row, &result, mask);
         }
         Op::Permute { row, sources, mode } => {

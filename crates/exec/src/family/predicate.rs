@@ -53,6 +53,7 @@ impl Combine {
 impl Compare {
     /// Compares numbers of any float format that were widened exactly.
     #[inline(always)]
+    #[allow(clippy::double_comparisons)] // false for NaN
     pub(crate) fn floats<T: PartialOrd + Copy>(self, a: T, b: T) -> bool {
         #[allow(clippy::eq_op)]
         let unordered = !(a == a && b == b);
@@ -122,7 +123,11 @@ pub(crate) fn comparison(r: &Reader<'_>, others: &[Modifier]) -> Lowered<(Compar
         } else if let Some(&(_, value)) = combines.iter().find(|(name, _)| name == modifier) {
             combine = Some(value);
         } else if !others.contains(modifier) {
-            return refuse(format!("{}.{}", r.instruction.opcode.text(), modifier.text()));
+            return refuse(format!(
+                "{}.{}",
+                r.instruction.opcode.text(),
+                modifier.text()
+            ));
         }
     }
     match (compare, combine) {
@@ -158,13 +163,31 @@ pub(crate) enum Op {
         with: PredicateSource,
     },
     /// Any logic function of three predicates, twice.
-    Logic { out: [u8; 2], sources: [PredicateSource; 3], tables: [u8; 2] },
+    Logic {
+        out: [u8; 2],
+        sources: [PredicateSource; 3],
+        tables: [u8; 2],
+    },
     /// Predicates from the bits of a register.
-    FromRegister { a: Operand, select: Operand, byte: u8 },
+    FromRegister {
+        a: Operand,
+        select: Operand,
+        byte: u8,
+    },
     /// Predicates into the bits of a register.
-    ToRegister { row: u16, a: Operand, select: Operand, byte: u8 },
+    ToRegister {
+        row: u16,
+        a: Operand,
+        select: Operand,
+        byte: u8,
+    },
     /// Whether a / b leaves the range of the fast division.
-    DivisionCheck { out: u8, a: Operand, b: Operand, signs: Signs },
+    DivisionCheck {
+        out: u8,
+        a: Operand,
+        b: Operand,
+        signs: Signs,
+    },
 }
 
 fn byte_of(select: Select) -> Lowered<u8> {
@@ -186,8 +209,21 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let out = [r.predicate_destination()?, r.predicate_destination()?];
             let (a, b) = (r.plain_source()?, r.plain_source()?);
             let with = r.predicate_source()?;
-            let lower = if r.has(EX) { Some(r.predicate_source()?) } else { None };
-            Op::Integers { out, a, b, signed: !r.has(U32), compare, combine, with, lower }
+            let lower = if r.has(EX) {
+                Some(r.predicate_source()?)
+            } else {
+                None
+            };
+            Op::Integers {
+                out,
+                a,
+                b,
+                signed: !r.has(U32),
+                compare,
+                combine,
+                with,
+                lower,
+            }
         }
         Opcode::FSETP => {
             let (compare, combine) = comparison(r, &[FTZ])?;
@@ -196,15 +232,31 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let (b, adjust_b, _) = r.source()?;
             let signs = Signs::default().with(0, adjust_a).with(1, adjust_b);
             let with = r.predicate_source()?;
-            Op::Singles { out, a, b, signs, ftz: r.has(FTZ), compare, combine, with }
+            Op::Singles {
+                out,
+                a,
+                b,
+                signs,
+                ftz: r.has(FTZ),
+                compare,
+                combine,
+                with,
+            }
         }
         Opcode::PLOP3 => {
             r.only(&[LUT])?;
             let out = [r.predicate_destination()?, r.predicate_destination()?];
-            let sources =
-                [r.predicate_source()?, r.predicate_source()?, r.predicate_source()?];
+            let sources = [
+                r.predicate_source()?,
+                r.predicate_source()?,
+                r.predicate_source()?,
+            ];
             let tables = [r.immediate()? as u8, r.immediate()? as u8];
-            Op::Logic { out, sources, tables }
+            Op::Logic {
+                out,
+                sources,
+                tables,
+            }
         }
         Opcode::R2P => {
             r.only(&[])?;
@@ -213,14 +265,23 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             if adjust != sass::Adjust::default() {
                 return refuse("a sign of the register");
             }
-            Op::FromRegister { a, byte: byte_of(select)?, select: r.plain_source()? }
+            Op::FromRegister {
+                a,
+                byte: byte_of(select)?,
+                select: r.plain_source()?,
+            }
         }
         Opcode::P2R => {
             r.only(&[B1, B2, B3])?;
             let row = r.destination(1)?;
             let printed = byte_of(r.predicate_set()?)?;
             let byte = r.choose(&[(B1, 1), (B2, 2), (B3, 3)], printed);
-            Op::ToRegister { row, a: r.plain_source()?, select: r.plain_source()?, byte }
+            Op::ToRegister {
+                row,
+                a: r.plain_source()?,
+                select: r.plain_source()?,
+                byte,
+            }
         }
         Opcode::FCHK => {
             r.only(&[])?;
@@ -256,7 +317,16 @@ fn needs_slow_division(a: u32, b: u32) -> bool {
 #[inline(always)]
 pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
     match *op {
-        Op::Integers { out, a, b, signed, compare, combine, with, lower } => {
+        Op::Integers {
+            out,
+            a,
+            b,
+            signed,
+            compare,
+            combine,
+            with,
+            lower,
+        } => {
             let (a, b) = (warp.fetch(a), warp.fetch(b));
             // One loop per comparison, so that each is a vector comparison.
             let flip = if signed { 0x8000_0000 } else { 0 };
@@ -272,11 +342,11 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 Compare::True => u32::MAX,
                 _ => 0,
             };
-            if let Some(lower) = lower {
-                if !matches!(compare, Compare::True | Compare::False) {
-                    let equal = mask_of(|lane| x[lane] == y[lane]);
-                    holds = (holds & !equal) | (warp.predicate(lower) & equal);
-                }
+            if let Some(lower) = lower
+                && !matches!(compare, Compare::True | Compare::False)
+            {
+                let equal = mask_of(|lane| x[lane] == y[lane]);
+                holds = (holds & !equal) | (warp.predicate(lower) & equal);
             }
             let with = warp.predicate(with);
             warp.write_predicate(out[0], combine.masks(holds, with), mask);
@@ -284,7 +354,16 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 warp.write_predicate(out[1], combine.masks(!holds, with), mask);
             }
         }
-        Op::Singles { out, a, b, signs, ftz, compare, combine, with } => {
+        Op::Singles {
+            out,
+            a,
+            b,
+            signs,
+            ftz,
+            compare,
+            combine,
+            with,
+        } => {
             let a = super::float::source(warp, a, signs, 0, ftz);
             let b = super::float::source(warp, b, signs, 1, ftz);
             let x = |lane: usize| f32::from_bits(a[lane]);
@@ -308,7 +387,11 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 warp.write_predicate(out[1], combine.masks(!holds, with), mask);
             }
         }
-        Op::Logic { out, sources, tables } => {
+        Op::Logic {
+            out,
+            sources,
+            tables,
+        } => {
             let [a, b, c] = sources.map(|source| warp.predicate(source));
             let results = tables.map(|table| logic(a, b, c, table));
             warp.write_predicate(out[0], results[0], mask);
@@ -324,7 +407,12 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 }
             }
         }
-        Op::ToRegister { row, a, select, byte } => {
+        Op::ToRegister {
+            row,
+            a,
+            select,
+            byte,
+        } => {
             let (a, select) = (warp.fetch(a), warp.fetch(select));
             let predicates = warp.predicates;
             let result = Lanes::from_fn(|lane| {

@@ -51,22 +51,48 @@ pub(crate) enum Op {
         direction: Direction,
     },
     /// A predicate's lanes and whether all or any are true.
-    Vote { row: Option<u16>, out: u8, source: PredicateSource, vote: Vote },
+    Vote {
+        row: Option<u16>,
+        out: u8,
+        source: PredicateSource,
+        vote: Vote,
+    },
     /// The same into uniform registers.
-    VoteUniform { row: u8, out: u8, source: PredicateSource, vote: Vote },
+    VoteUniform {
+        row: u8,
+        out: u8,
+        source: PredicateSource,
+        vote: Vote,
+    },
     /// Lanes with the same value.
     MatchAny { row: u16, a: Wide, wide: bool },
     /// All active lanes if all have the same value, else none.
-    MatchAll { row: u16, out: u8, a: Wide, wide: bool },
+    MatchAll {
+        row: u16,
+        out: u8,
+        a: Wide,
+        wide: bool,
+    },
     /// Combines the active lanes' values into a uniform register.
-    Reduce { row: u8, a: Operand, reduction: Reduction, signed: bool },
+    Reduce {
+        row: u8,
+        a: Operand,
+        reduction: Reduction,
+        signed: bool,
+    },
 }
 
 fn vote_of(r: &Reader<'_>) -> Lowered<Vote> {
     use Modifier::*;
     r.only(&[ALL, ANY, EQ])?;
-    match r.choose(&[(ALL, Some(Vote::All)), (ANY, Some(Vote::Any)), (EQ, Some(Vote::Equal))], None)
-    {
+    match r.choose(
+        &[
+            (ALL, Some(Vote::All)),
+            (ANY, Some(Vote::Any)),
+            (EQ, Some(Vote::Equal)),
+        ],
+        None,
+    ) {
         Some(vote) => Ok(vote),
         None => refuse("a vote without a mode"),
     }
@@ -107,7 +133,12 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             } else {
                 (7, first)
             };
-            Op::Vote { row, out, source, vote }
+            Op::Vote {
+                row,
+                out,
+                source,
+                vote,
+            }
         }
         Opcode::VOTEU => {
             let vote = vote_of(r)?;
@@ -121,7 +152,12 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             } else {
                 (7, first)
             };
-            Op::VoteUniform { row, out, source, vote }
+            Op::VoteUniform {
+                row,
+                out,
+                source,
+                vote,
+            }
         }
         Opcode::MATCH => {
             r.only(&[ANY, ALL, U64])?;
@@ -156,7 +192,12 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             ];
             let reduction = r.choose(&reductions, Reduction::And);
             let row = r.uniform_destination(1)?;
-            Op::Reduce { row, a: r.plain_source()?, reduction, signed: r.has(S32) }
+            Op::Reduce {
+                row,
+                a: r.plain_source()?,
+                reduction,
+                signed: r.has(S32),
+            }
         }
         other => return refuse(format!("{} is not an exchange", other.text())),
     })
@@ -175,7 +216,14 @@ fn decide(vote: Vote, set: u32, active: u32) -> bool {
 #[inline(always)]
 pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
     match *op {
-        Op::Shuffle { out, row, a, lane, bounds, direction } => {
+        Op::Shuffle {
+            out,
+            row,
+            a,
+            lane,
+            bounds,
+            direction,
+        } => {
             let (a, amount, bounds) = (warp.fetch(a), warp.fetch(lane), warp.fetch(bounds));
             let mut result = Lanes::ZERO;
             let mut valid = 0u32;
@@ -205,7 +253,12 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             warp.write(row, &result, mask);
             warp.write_predicate(out, valid, mask);
         }
-        Op::Vote { row, out, source, vote } => {
+        Op::Vote {
+            row,
+            out,
+            source,
+            vote,
+        } => {
             let set = warp.predicate(source) & mask;
             let result = decide(vote, set, mask);
             if let Some(row) = row {
@@ -213,7 +266,12 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             }
             warp.write_predicate(out, 0u32.wrapping_sub(result as u32), mask);
         }
-        Op::VoteUniform { row, out, source, vote } => {
+        Op::VoteUniform {
+            row,
+            out,
+            source,
+            vote,
+        } => {
             let set = warp.predicate(source) & mask;
             warp.write_uniform(row, set);
             warp.write_uniform_predicate(out, decide(vote, set, mask));
@@ -235,7 +293,12 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             warp.write(row, &Lanes::splat(if all { mask } else { 0 }), mask);
             warp.write_predicate(out, 0u32.wrapping_sub(all as u32), mask);
         }
-        Op::Reduce { row, a, reduction, signed } => {
+        Op::Reduce {
+            row,
+            a,
+            reduction,
+            signed,
+        } => {
             let a = warp.fetch(a);
             let mut values = lanes_of(mask).map(|lane| a[lane]);
             let first = values.next().unwrap_or(0);

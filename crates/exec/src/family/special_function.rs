@@ -45,7 +45,9 @@ pub(crate) struct Op {
 /// Lowers MUFU.
 pub(crate) fn lower(r: &mut Reader<'_>) -> Lowered<Op> {
     use Modifier::*;
-    r.only(&[COS, SIN, EX2, LG2, RCP, RSQ, SQRT, TANH, RCP64H, RSQ64H, F16])?;
+    r.only(&[
+        COS, SIN, EX2, LG2, RCP, RSQ, SQRT, TANH, RCP64H, RSQ64H, F16,
+    ])?;
     let functions = [
         (COS, Some(Function::Cosine)),
         (SIN, Some(Function::Sine)),
@@ -69,7 +71,13 @@ pub(crate) fn lower(r: &mut Reader<'_>) -> Lowered<Op> {
         (true, Select::H1 | Select::H1H1) => Some(16),
         _ => return refuse("a suffix of MUFU's source"),
     };
-    Ok(Op { row, a, signs: Signs::default().with(0, adjust), function, half })
+    Ok(Op {
+        row,
+        a,
+        signs: Signs::default().with(0, adjust),
+        function,
+        half,
+    })
 }
 
 /// Value in double precision.
@@ -79,7 +87,11 @@ fn evaluate(function: Function, x: f64) -> f64 {
         Function::Sine => {
             let reduced = turn(x);
             // Keeps the sign of zero.
-            if reduced == 0.0 { reduced } else { reduced.sin() }
+            if reduced == 0.0 {
+                reduced
+            } else {
+                reduced.sin()
+            }
         }
         Function::Exponential2 => x.exp2(),
         Function::Logarithm2 => x.log2(),

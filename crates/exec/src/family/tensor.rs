@@ -50,9 +50,23 @@ pub(crate) enum Op {
         saturate: bool,
     },
     /// 8 × 8 × 4 of doubles.
-    Double { row: u16, a: Option<u16>, b: Option<u16>, c: Option<u16>, signs: u8 },
+    Double {
+        row: u16,
+        a: Option<u16>,
+        b: Option<u16>,
+        c: Option<u16>,
+        signs: u8,
+    },
     /// m × 8 × k of bits: counts of the ones of and or xor.
-    Bits { row: u16, a: Option<u16>, b: Option<u16>, c: Option<u16>, m: u8, k: u16, xor: bool },
+    Bits {
+        row: u16,
+        a: Option<u16>,
+        b: Option<u16>,
+        c: Option<u16>,
+        m: u8,
+        k: u16,
+        xor: bool,
+    },
 }
 
 /// Lowers a matrix instruction.
@@ -61,7 +75,10 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     let op = match opcode {
         Opcode::HMMA => {
             r.only(&[N1688, N16816, N1684, F16, F32, BF16, TF32])?;
-            let element = r.choose(&[(BF16, Element::Brain), (TF32, Element::Tf32)], Element::Half);
+            let element = r.choose(
+                &[(BF16, Element::Brain), (TF32, Element::Tf32)],
+                Element::Half,
+            );
             let single = r.has(F32);
             let k: u8 = r.choose(&[(N1684, 4), (N1688, 8), (N16816, 16)], 0);
             // Registers of A and B: two halves or one TF32 number in each.
@@ -79,7 +96,15 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let a = r.register_source(na)?;
             let b = r.register_source(nb)?;
             let c = r.register_source(nc)?;
-            Op::Float { row, a, b, c, k, element, single }
+            Op::Float {
+                row,
+                a,
+                b,
+                c,
+                k,
+                element,
+                single,
+            }
         }
         Opcode::IMMA => {
             let (m, k): (u8, u8) = r.choose(
@@ -126,7 +151,18 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let a = skip_layout(r, tiles * quarters)?;
             let b = skip_layout(r, quarters)?;
             let c = r.register_source(2 * tiles)?;
-            Op::Integer { row, a, b, c, m, k, bits, signed_a, signed_b, saturate: r.has(SAT) }
+            Op::Integer {
+                row,
+                a,
+                b,
+                c,
+                m,
+                k,
+                bits,
+                signed_a,
+                signed_b,
+                saturate: r.has(SAT),
+            }
         }
         Opcode::DMMA => {
             r.only(&[N884])?;
@@ -136,11 +172,21 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let (a, na) = double_source(r, 2)?;
             let (b, nb) = double_source(r, 2)?;
             let (c, nc) = double_source(r, 4)?;
-            Op::Double { row, a, b, c, signs: na | nb << 2 | nc << 4 }
+            Op::Double {
+                row,
+                a,
+                b,
+                c,
+                signs: na | nb << 2 | nc << 4,
+            }
         }
         Opcode::BMMA => {
             let (m, k): (u8, u16) = r.choose(
-                &[(N88128, (8, 128)), (N168128, (16, 128)), (N168256, (16, 256))],
+                &[
+                    (N88128, (8, 128)),
+                    (N168128, (16, 128)),
+                    (N168256, (16, 256)),
+                ],
                 (0, 0),
             );
             if m == 0 {
@@ -158,7 +204,15 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let a = skip_layout(r, tiles * quarters)?;
             let b = skip_layout(r, quarters)?;
             let c = r.register_source(2 * tiles)?;
-            Op::Bits { row, a, b, c, m, k, xor }
+            Op::Bits {
+                row,
+                a,
+                b,
+                c,
+                m,
+                k,
+                xor,
+            }
         }
         other => return refuse(format!("{} is not a matrix instruction", other.text())),
     };
@@ -196,7 +250,9 @@ fn double_source(r: &mut Reader<'_>, count: u16) -> Lowered<(Option<u16>, u8)> {
 }
 
 fn register(warp: &Warp, first: Option<u16>, index: u16) -> Lanes {
-    first.map_or(Lanes::ZERO, |first| warp.registers[(first + index) as usize])
+    first.map_or(Lanes::ZERO, |first| {
+        warp.registers[(first + index) as usize]
+    })
 }
 
 /// A value as a significand of at most 24 bits times 2^exponent; zero has the least exponent.
@@ -215,9 +271,24 @@ fn term(value: f32) -> Option<Term> {
         return None;
     }
     let fraction = i64::from(bits & 0x7f_ffff);
-    let significand = if exponent == 0 { fraction } else { fraction | 1 << 23 };
-    let exponent = if significand == 0 { -126 } else { exponent.max(1) - 127 };
-    Some(Term { significand: if bits >> 31 == 1 { -significand } else { significand }, exponent })
+    let significand = if exponent == 0 {
+        fraction
+    } else {
+        fraction | 1 << 23
+    };
+    let exponent = if significand == 0 {
+        -126
+    } else {
+        exponent.max(1) - 127
+    };
+    Some(Term {
+        significand: if bits >> 31 == 1 {
+            -significand
+        } else {
+            significand
+        },
+        exponent,
+    })
 }
 
 /// A half's exponent range is its own: denormal halves have the exponent of the least normal one.
@@ -227,10 +298,21 @@ fn half_term(bits: u32) -> Option<Term> {
         return None;
     }
     let fraction = i64::from(bits & 0x3ff) << 13;
-    let significand = if exponent == 0 { fraction } else { fraction | 1 << 23 };
-    let exponent = if significand == 0 { -126 } else { exponent.max(1) - 15 };
+    let significand = if exponent == 0 {
+        fraction
+    } else {
+        fraction | 1 << 23
+    };
+    let exponent = if significand == 0 {
+        -126
+    } else {
+        exponent.max(1) - 15
+    };
     let negative = bits >> 15 & 1 == 1;
-    Some(Term { significand: if negative { -significand } else { significand }, exponent })
+    Some(Term {
+        significand: if negative { -significand } else { significand },
+        exponent,
+    })
 }
 
 /// Fraction bits kept below the largest exponent.
@@ -254,7 +336,11 @@ fn fused_sum(c: Term, products: &[(Term, Term)]) -> (i64, i32) {
         } else {
             magnitude << -shift
         };
-        if significand < 0 { -(cut as i64) } else { cut as i64 }
+        if significand < 0 {
+            -(cut as i64)
+        } else {
+            cut as i64
+        }
     };
     let mut sum = align(c.significand, 23, c.exponent);
     for (a, b) in products {
@@ -288,7 +374,16 @@ fn step(c: f32, c_half: bool, a: &[u32], b: &[u32], element: Element) -> u32 {
         Element::Half => half_term(bits),
         _ => term(widen(bits)),
     };
-    let mut products = [(Term { significand: 0, exponent: 0 }, Term { significand: 0, exponent: 0 }); 16];
+    let mut products = [(
+        Term {
+            significand: 0,
+            exponent: 0,
+        },
+        Term {
+            significand: 0,
+            exponent: 0,
+        },
+    ); 16];
     let mut finite = true;
     for (place, (&x, &y)) in products.iter_mut().zip(a.iter().zip(b)) {
         match (parts(x), parts(y)) {
@@ -307,10 +402,9 @@ fn step(c: f32, c_half: bool, a: &[u32], b: &[u32], element: Element) -> u32 {
         }
         _ => {
             // Infinities and NaN: the plain sum tells which.
-            let sum = a
-                .iter()
-                .zip(b)
-                .fold(f64::from(c), |sum, (&x, &y)| sum + f64::from(widen(x)) * f64::from(widen(y)));
+            let sum = a.iter().zip(b).fold(f64::from(c), |sum, (&x, &y)| {
+                sum + f64::from(widen(x)) * f64::from(widen(y))
+            });
             match (c_half, sum.is_nan()) {
                 (true, true) => HALF_NAN,
                 (false, true) => NAN,
@@ -322,7 +416,16 @@ fn step(c: f32, c_half: bool, a: &[u32], b: &[u32], element: Element) -> u32 {
 }
 
 fn float(warp: &mut Warp, op: &Op) {
-    let Op::Float { row, a, b, c, k, element, single } = *op else {
+    let Op::Float {
+        row,
+        a,
+        b,
+        c,
+        k,
+        element,
+        single,
+    } = *op
+    else {
         return;
     };
     let k = k as usize;
@@ -376,7 +479,11 @@ fn float(warp: &mut Warp, op: &Op) {
                 };
                 for part in 0..steps {
                     let range = part * length..(part + 1) * length;
-                    let c = if single { f32::from_bits(bits) } else { half_to_f32(bits) };
+                    let c = if single {
+                        f32::from_bits(bits)
+                    } else {
+                        half_to_f32(bits)
+                    };
                     bits = step(
                         c,
                         !single,
@@ -401,11 +508,27 @@ fn float(warp: &mut Warp, op: &Op) {
 /// Element `index` of `bits` bits in a register.
 fn integer_element(word: u32, index: usize, bits: u32, signed: bool) -> i32 {
     let shifted = word << (32 - bits * (index as u32 + 1));
-    if signed { shifted as i32 >> (32 - bits) } else { (shifted >> (32 - bits)) as i32 }
+    if signed {
+        shifted as i32 >> (32 - bits)
+    } else {
+        (shifted >> (32 - bits)) as i32
+    }
 }
 
 fn integer(warp: &mut Warp, op: &Op) {
-    let Op::Integer { row, a, b, c, m, k, bits, signed_a, signed_b, saturate } = *op else {
+    let Op::Integer {
+        row,
+        a,
+        b,
+        c,
+        m,
+        k,
+        bits,
+        signed_a,
+        signed_b,
+        saturate,
+    } = *op
+    else {
         return;
     };
     let bits = u32::from(bits);
@@ -446,7 +569,16 @@ fn integer(warp: &mut Warp, op: &Op) {
 }
 
 fn bits(warp: &mut Warp, op: &Op) {
-    let Op::Bits { row, a, b, c, m, k, xor } = *op else {
+    let Op::Bits {
+        row,
+        a,
+        b,
+        c,
+        m,
+        k,
+        xor,
+    } = *op
+    else {
         return;
     };
     let quarters = k as usize / 128;
@@ -477,7 +609,14 @@ fn bits(warp: &mut Warp, op: &Op) {
 }
 
 fn double(warp: &mut Warp, op: &Op) {
-    let Op::Double { row, a, b, c, signs } = *op else {
+    let Op::Double {
+        row,
+        a,
+        b,
+        c,
+        signs,
+    } = *op
+    else {
         return;
     };
     let get = |warp: &Warp, first: Option<u16>, index: u16, lane: usize, signs: u8| {
@@ -497,7 +636,11 @@ fn double(warp: &mut Warp, op: &Op) {
                 let y = get(warp, b, 0, 4 * j + k, signs >> 2);
                 sum = x.mul_add(y, sum);
             }
-            let bits = if sum.is_nan() { DOUBLE_NAN } else { sum.to_bits() };
+            let bits = if sum.is_nan() {
+                DOUBLE_NAN
+            } else {
+                sum.to_bits()
+            };
             result[2 * column][lane] = bits as u32;
             result[2 * column + 1][lane] = (bits >> 32) as u32;
         }

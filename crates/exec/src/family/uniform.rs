@@ -14,7 +14,10 @@ use super::predicate::{Combine, Compare, comparison};
 /// Lowered uniform operations. `row` is a uniform register.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    Move { row: u8, a: Operand },
+    Move {
+        row: u8,
+        a: Operand,
+    },
     Add3 {
         row: u8,
         out: [u8; 2],
@@ -23,7 +26,12 @@ pub(crate) enum Op {
         extended: bool,
         carry: [PredicateSource; 2],
     },
-    MultiplyAdd { row: u8, sources: [Operand; 3], negate: bool, carry: Option<PredicateSource> },
+    MultiplyAdd {
+        row: u8,
+        sources: [Operand; 3],
+        negate: bool,
+        carry: Option<PredicateSource>,
+    },
     MultiplyAddWide {
         row: u8,
         out: u8,
@@ -43,15 +51,58 @@ pub(crate) enum Op {
         with: PredicateSource,
         conjunction: bool,
     },
-    Shift { row: u8, sources: [Operand; 3], kind: Shift },
-    ShiftAdd { row: u8, out: u8, sources: [Operand; 3], carry: PredicateSource, kind: ShiftAdd },
-    Permute { row: u8, sources: [Operand; 3], mode: Permute },
-    Select { row: u8, a: Operand, b: Operand, which: PredicateSource },
-    Mask { row: u8, a: Operand, b: Operand, wrap: bool },
-    Extend { row: u8, a: Operand, b: Operand, wrap: bool, signed: bool },
-    LeadingOne { row: u8, a: Operand, invert: bool, signed: bool, shift: bool },
-    CountOnes { row: u8, a: Operand, invert: bool },
-    Reverse { row: u8, a: Operand },
+    Shift {
+        row: u8,
+        sources: [Operand; 3],
+        kind: Shift,
+    },
+    ShiftAdd {
+        row: u8,
+        out: u8,
+        sources: [Operand; 3],
+        carry: PredicateSource,
+        kind: ShiftAdd,
+    },
+    Permute {
+        row: u8,
+        sources: [Operand; 3],
+        mode: Permute,
+    },
+    Select {
+        row: u8,
+        a: Operand,
+        b: Operand,
+        which: PredicateSource,
+    },
+    Mask {
+        row: u8,
+        a: Operand,
+        b: Operand,
+        wrap: bool,
+    },
+    Extend {
+        row: u8,
+        a: Operand,
+        b: Operand,
+        wrap: bool,
+        signed: bool,
+    },
+    LeadingOne {
+        row: u8,
+        a: Operand,
+        invert: bool,
+        signed: bool,
+        shift: bool,
+    },
+    CountOnes {
+        row: u8,
+        a: Operand,
+        invert: bool,
+    },
+    Reverse {
+        row: u8,
+        a: Operand,
+    },
     Compare {
         out: [u8; 2],
         a: Operand,
@@ -62,10 +113,18 @@ pub(crate) enum Op {
         with: PredicateSource,
         lower: Option<PredicateSource>,
     },
-    Logic { out: [u8; 2], sources: [PredicateSource; 3], tables: [u8; 2] },
+    Logic {
+        out: [u8; 2],
+        sources: [PredicateSource; 3],
+        tables: [u8; 2],
+    },
     /// The value of the lowest active lane; the predicate says that another lane's differs (the
     /// compiler asks so before it trusts a lane mask to be the same in all lanes).
-    FromLane { row: u8, out: u8, a: Operand },
+    FromLane {
+        row: u8,
+        out: u8,
+        a: Operand,
+    },
 }
 
 /// Lowers a uniform instruction.
@@ -74,13 +133,19 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     Ok(match opcode {
         Opcode::UMOV => {
             r.only(&[])?;
-            Op::Move { row: r.uniform_destination(1)?, a: r.plain_source()? }
+            Op::Move {
+                row: r.uniform_destination(1)?,
+                a: r.plain_source()?,
+            }
         }
         Opcode::UIADD3 => {
             r.only(&[X])?;
             let extended = r.has(X);
             let row = r.uniform_destination(1)?;
-            let out = [r.predicate_destination_or_none()?, r.predicate_destination_or_none()?];
+            let out = [
+                r.predicate_destination_or_none()?,
+                r.predicate_destination_or_none()?,
+            ];
             let (sources, negate) = integer::three_negatable(r)?;
             let carry = if extended {
                 [
@@ -90,7 +155,14 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             } else {
                 [PredicateSource::FALSE; 2]
             };
-            Op::Add3 { row, out, sources, negate, extended, carry }
+            Op::Add3 {
+                row,
+                out,
+                sources,
+                negate,
+                extended,
+                carry,
+            }
         }
         Opcode::UIMAD => {
             r.only(&[MOV, SHL, IADD, U32, X, WIDE, HI])?;
@@ -100,15 +172,38 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             if !wide && !high {
                 let (a, b) = (r.plain_source()?, r.plain_source()?);
                 let (c, negate) = r.negatable_source()?;
-                let carry = if r.has(X) { Some(r.predicate_source()?) } else { None };
-                return Ok(Op::MultiplyAdd { row, sources: [a, b, c], negate, carry });
+                let carry = if r.has(X) {
+                    Some(r.predicate_source()?)
+                } else {
+                    None
+                };
+                return Ok(Op::MultiplyAdd {
+                    row,
+                    sources: [a, b, c],
+                    negate,
+                    carry,
+                });
             }
             let out = r.predicate_destination_or_none()?;
             let (a, b) = (r.plain_source()?, r.plain_source()?);
             let (c, adjust) = r.wide_source(false)?;
-            let carry = if r.has(X) { Some(r.predicate_source()?) } else { None };
+            let carry = if r.has(X) {
+                Some(r.predicate_source()?)
+            } else {
+                None
+            };
             let negate = adjust.negate || adjust.invert;
-            Op::MultiplyAddWide { row, out, a, b, c, signed: !r.has(U32), negate, carry, high }
+            Op::MultiplyAddWide {
+                row,
+                out,
+                a,
+                b,
+                c,
+                signed: !r.has(U32),
+                negate,
+                carry,
+                high,
+            }
         }
         Opcode::ULOP3 => {
             r.only(&[LUT, PAND])?;
@@ -117,7 +212,14 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let sources = [r.plain_source()?, r.plain_source()?, r.plain_source()?];
             let table = r.immediate()? as u8;
             let with = r.predicate_source_or(PredicateSource::FALSE)?;
-            Op::Logic3 { row, sources, table, out, with, conjunction: r.has(PAND) }
+            Op::Logic3 {
+                row,
+                sources,
+                table,
+                out,
+                with,
+                conjunction: r.has(PAND),
+            }
         }
         Opcode::USHF => {
             let kind = integer::shift_kind(r)?;
@@ -129,7 +231,13 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let row = r.uniform_destination(1)?;
             let out = r.predicate_destination_or_none()?;
             let (sources, kind, carry) = integer::shift_add_sources(r)?;
-            Op::ShiftAdd { row, out, sources, carry, kind }
+            Op::ShiftAdd {
+                row,
+                out,
+                sources,
+                carry,
+                kind,
+            }
         }
         Opcode::UPRMT => {
             r.only(&[F4E, B4E, RC8, ECL, ECR, RC16])?;
@@ -173,7 +281,13 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 return refuse("the predicate result of UFLO");
             }
             let (a, invert) = r.negatable_source()?;
-            Op::LeadingOne { row, a, invert, signed: !r.has(U32), shift: r.has(SH) }
+            Op::LeadingOne {
+                row,
+                a,
+                invert,
+                signed: !r.has(U32),
+                shift: r.has(SH),
+            }
         }
         Opcode::UPOPC => {
             r.only(&[])?;
@@ -183,28 +297,55 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         }
         Opcode::UBREV => {
             r.only(&[])?;
-            Op::Reverse { row: r.uniform_destination(1)?, a: r.plain_source()? }
+            Op::Reverse {
+                row: r.uniform_destination(1)?,
+                a: r.plain_source()?,
+            }
         }
         Opcode::UISETP => {
             let (compare, combine) = comparison(r, &[U32, EX])?;
             let out = [r.predicate_destination()?, r.predicate_destination()?];
             let (a, b) = (r.plain_source()?, r.plain_source()?);
             let with = r.predicate_source()?;
-            let lower = if r.has(EX) { Some(r.predicate_source()?) } else { None };
-            Op::Compare { out, a, b, signed: !r.has(U32), compare, combine, with, lower }
+            let lower = if r.has(EX) {
+                Some(r.predicate_source()?)
+            } else {
+                None
+            };
+            Op::Compare {
+                out,
+                a,
+                b,
+                signed: !r.has(U32),
+                compare,
+                combine,
+                with,
+                lower,
+            }
         }
         Opcode::UPLOP3 => {
             r.only(&[LUT])?;
             let out = [r.predicate_destination()?, r.predicate_destination()?];
-            let sources =
-                [r.predicate_source()?, r.predicate_source()?, r.predicate_source()?];
+            let sources = [
+                r.predicate_source()?,
+                r.predicate_source()?,
+                r.predicate_source()?,
+            ];
             let tables = [r.immediate()? as u8, r.immediate()? as u8];
-            Op::Logic { out, sources, tables }
+            Op::Logic {
+                out,
+                sources,
+                tables,
+            }
         }
         Opcode::R2UR => {
             r.only(&[])?;
             let out = r.predicate_destination_or_none()?;
-            Op::FromLane { row: r.uniform_destination(1)?, out, a: r.plain_source()? }
+            Op::FromLane {
+                row: r.uniform_destination(1)?,
+                out,
+                a: r.plain_source()?,
+            }
         }
         other => return refuse(format!("{} is not a uniform instruction", other.text())),
     })
@@ -220,7 +361,14 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             let value = warp.fetch_scalar(a);
             warp.write_uniform(row, value);
         }
-        Op::Add3 { row, out, sources, negate, extended, carry } => {
+        Op::Add3 {
+            row,
+            out,
+            sources,
+            negate,
+            extended,
+            carry,
+        } => {
             let words = sources.map(|source| warp.fetch_scalar(source));
             let carries = if extended {
                 holds(warp, carry[0]) as u32 + holds(warp, carry[1]) as u32
@@ -232,7 +380,12 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             warp.write_uniform_predicate(out[0], sum >> 32 >= 1);
             warp.write_uniform_predicate(out[1], sum >> 32 >= 2);
         }
-        Op::MultiplyAdd { row, sources, negate, carry } => {
+        Op::MultiplyAdd {
+            row,
+            sources,
+            negate,
+            carry,
+        } => {
             let [a, b, c] = sources.map(|source| warp.fetch_scalar(source));
             let value = match (negate, carry) {
                 (false, None) => c,
@@ -242,20 +395,23 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             };
             warp.write_uniform(row, a.wrapping_mul(b).wrapping_add(value));
         }
-        Op::MultiplyAddWide { row, out, a, b, c, signed, negate, carry, high } => {
+        Op::MultiplyAddWide {
+            row,
+            out,
+            a,
+            b,
+            c,
+            signed,
+            negate,
+            carry,
+            high,
+        } => {
             let (a, b) = (warp.fetch_scalar(a), warp.fetch_scalar(b));
             let (low, upper) = warp.fetch_wide(c);
             let c = u64::from(upper[0]) << 32 | u64::from(low[0]);
             let added = carry.is_some_and(|carry| holds(warp, carry)) as u32;
-            let (sum, over) = integer::multiply_add_wide(
-                a,
-                b,
-                c,
-                signed,
-                negate,
-                carry.is_some(),
-                added,
-            );
+            let (sum, over) =
+                integer::multiply_add_wide(a, b, c, signed, negate, carry.is_some(), added);
             if high {
                 warp.write_uniform(row, (sum >> 32) as u32);
             } else {
@@ -266,19 +422,39 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             }
             warp.write_uniform_predicate(out, over);
         }
-        Op::Logic3 { row, sources, table, out, with, conjunction } => {
+        Op::Logic3 {
+            row,
+            sources,
+            table,
+            out,
+            with,
+            conjunction,
+        } => {
             let [a, b, c] = sources.map(|source| warp.fetch_scalar(source));
             let result = integer::logic3(a, b, c, table);
             let with = holds(warp, with);
             let set = result != 0;
-            warp.write_uniform_predicate(out, if conjunction { set && with } else { set || with });
+            warp.write_uniform_predicate(
+                out,
+                if conjunction {
+                    set && with
+                } else {
+                    set || with
+                },
+            );
             warp.write_uniform(row, result);
         }
         Op::Shift { row, sources, kind } => {
             let [a, b, c] = sources.map(|source| warp.fetch_scalar(source));
             warp.write_uniform(row, integer::shift(a, b, c, kind));
         }
-        Op::ShiftAdd { row, out, sources, carry, kind } => {
+        Op::ShiftAdd {
+            row,
+            out,
+            sources,
+            carry,
+            kind,
+        } => {
             let [a, b, c] = sources.map(|source| warp.fetch_scalar(source));
             let added = (kind.extended && holds(warp, carry)) as u32;
             let sum = integer::shift_add(a, b, c, added, kind);
@@ -297,12 +473,23 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             let value = integer::bit_mask(warp.fetch_scalar(a), warp.fetch_scalar(b), wrap);
             warp.write_uniform(row, value);
         }
-        Op::Extend { row, a, b, wrap, signed } => {
-            let value =
-                integer::extend(warp.fetch_scalar(a), warp.fetch_scalar(b), wrap, signed);
+        Op::Extend {
+            row,
+            a,
+            b,
+            wrap,
+            signed,
+        } => {
+            let value = integer::extend(warp.fetch_scalar(a), warp.fetch_scalar(b), wrap, signed);
             warp.write_uniform(row, value);
         }
-        Op::LeadingOne { row, a, invert, signed, shift } => {
+        Op::LeadingOne {
+            row,
+            a,
+            invert,
+            signed,
+            shift,
+        } => {
             let a = warp.fetch_scalar(a) ^ 0u32.wrapping_sub(invert as u32);
             warp.write_uniform(row, integer::leading_one(a, signed, shift));
         }
@@ -314,17 +501,27 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             let value = warp.fetch_scalar(a).reverse_bits();
             warp.write_uniform(row, value);
         }
-        Op::Compare { out, a, b, signed, compare, combine, with, lower } => {
+        Op::Compare {
+            out,
+            a,
+            b,
+            signed,
+            compare,
+            combine,
+            with,
+            lower,
+        } => {
             let (a, b) = (warp.fetch_scalar(a), warp.fetch_scalar(b));
             let mut result = if signed {
                 compare.integers(a as i32, b as i32)
             } else {
                 compare.integers(a, b)
             };
-            if let Some(lower) = lower {
-                if a == b && !matches!(compare, Compare::True | Compare::False) {
-                    result = holds(warp, lower);
-                }
+            if let Some(lower) = lower
+                && a == b
+                && !matches!(compare, Compare::True | Compare::False)
+            {
+                result = holds(warp, lower);
             }
             let with = holds(warp, with) as u32;
             let first = combine.masks(result as u32, with) & 1 == 1;
@@ -332,7 +529,11 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             warp.write_uniform_predicate(out[0], first);
             warp.write_uniform_predicate(out[1], second);
         }
-        Op::Logic { out, sources, tables } => {
+        Op::Logic {
+            out,
+            sources,
+            tables,
+        } => {
             let [a, b, c] = sources.map(|source| 0u32.wrapping_sub(holds(warp, source) as u32));
             for (out, table) in out.into_iter().zip(tables) {
                 warp.write_uniform_predicate(out, integer::logic3(a, b, c, table) & 1 == 1);

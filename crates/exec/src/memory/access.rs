@@ -37,7 +37,10 @@ pub(crate) struct Trouble {
 pub(crate) type Done = Result<(), Box<Trouble>>;
 
 fn trouble<T>(lane: usize, kind: FaultKind) -> Result<T, Box<Trouble>> {
-    Err(Box::new(Trouble { lane: Some(lane as u8), kind }))
+    Err(Box::new(Trouble {
+        lane: Some(lane as u8),
+        kind,
+    }))
 }
 
 /// 64-bit addresses of all lanes.
@@ -105,15 +108,26 @@ fn aligned(addresses: &[u64; 32], mask: u32, bytes: u32, space: &'static str) ->
         any |= addresses[lane] & low & taken;
         lane += 1;
     }
-    if any == 0 { Ok(()) } else { misaligned(addresses, mask, bytes, space) }
+    if any == 0 {
+        Ok(())
+    } else {
+        misaligned(addresses, mask, bytes, space)
+    }
 }
 
 #[cold]
 fn misaligned(addresses: &[u64; 32], mask: u32, bytes: u32, space: &'static str) -> Done {
     for lane in lanes_of(mask) {
         let address = addresses[lane];
-        if address % u64::from(bytes) != 0 {
-            return trouble(lane, FaultKind::Misaligned { space, address, bytes });
+        if !address.is_multiple_of(u64::from(bytes)) {
+            return trouble(
+                lane,
+                FaultKind::Misaligned {
+                    space,
+                    address,
+                    bytes,
+                },
+            );
         }
     }
     Ok(())
@@ -121,13 +135,7 @@ fn misaligned(addresses: &[u64; 32], mask: u32, bytes: u32, space: &'static str)
 
 /// Checks that all lanes lie below `limit`.
 #[inline(always)]
-fn inside(
-    addresses: &[u64; 32],
-    mask: u32,
-    bytes: u32,
-    limit: u32,
-    space: &'static str,
-) -> Done {
+fn inside(addresses: &[u64; 32], mask: u32, bytes: u32, limit: u32, space: &'static str) -> Done {
     let last = u64::from(limit).checked_sub(u64::from(bytes));
     let mut highest = 0;
     let mut lane = 0;
@@ -143,13 +151,7 @@ fn inside(
 }
 
 #[cold]
-fn outside(
-    addresses: &[u64; 32],
-    mask: u32,
-    bytes: u32,
-    limit: u32,
-    space: &'static str,
-) -> Done {
+fn outside(addresses: &[u64; 32], mask: u32, bytes: u32, limit: u32, space: &'static str) -> Done {
     for lane in lanes_of(mask) {
         let address = addresses[lane];
         if address + u64::from(bytes) > u64::from(limit) {
@@ -159,7 +161,15 @@ fn outside(
                 (_, "local") => format!("each thread has {limit} bytes"),
                 _ => format!("the block has {limit} bytes"),
             });
-            return trouble(lane, FaultKind::OutOfBounds { space, address, bytes, nearest });
+            return trouble(
+                lane,
+                FaultKind::OutOfBounds {
+                    space,
+                    address,
+                    bytes,
+                    nearest,
+                },
+            );
         }
     }
     Ok(())
@@ -178,7 +188,12 @@ pub(crate) fn check_global<'a, P: Port>(
     if block.is_none() {
         each_allocated(port, addresses, lanes, bytes)?;
     }
-    Ok(Batch { addresses, lanes, bytes, block })
+    Ok(Batch {
+        addresses,
+        lanes,
+        bytes,
+        block,
+    })
 }
 
 #[inline(never)]
@@ -192,7 +207,12 @@ fn each_allocated<P: Port>(port: &P, addresses: &[u64; 32], lanes: u32, bytes: u
                 let nearest = Some(port.memory().nearest(address));
                 return trouble(
                     lane,
-                    FaultKind::OutOfBounds { space: "global", address, bytes, nearest },
+                    FaultKind::OutOfBounds {
+                        space: "global",
+                        address,
+                        bytes,
+                        nearest,
+                    },
                 );
             }
         }
@@ -226,23 +246,63 @@ pub(crate) fn execute<P: Port>(
     effect: &mut Effect,
 ) -> Done {
     match *op {
-        Op::Load { space, row, ref address, size, strong } => {
-            load(unit, space, row, address, size, strong, mask, port, effect)
-        }
-        Op::Store { space, row, ref address, size, strong } => {
-            store(unit, space, row, address, size, strong, mask, port, effect)
-        }
-        Op::LoadConstant { row, uniform, bank, index, offset, size, mode } => {
-            load_constant(unit, row, uniform, bank, index, offset, size, mode, mask, effect)
-        }
-        Op::LoadMatrix { row, ref address, matrices, transpose } => {
-            load_matrix(unit, row, address, matrices, transpose, mask, effect)
-        }
-        Op::Copy { ref to, ref from, bytes, bypass, fill } => {
+        Op::Load {
+            space,
+            row,
+            ref address,
+            size,
+            strong,
+        } => load(unit, space, row, address, size, strong, mask, port, effect),
+        Op::Store {
+            space,
+            row,
+            ref address,
+            size,
+            strong,
+        } => store(unit, space, row, address, size, strong, mask, port, effect),
+        Op::LoadConstant {
+            row,
+            uniform,
+            bank,
+            index,
+            offset,
+            size,
+            mode,
+        } => load_constant(
+            unit, row, uniform, bank, index, offset, size, mode, mask, effect,
+        ),
+        Op::LoadMatrix {
+            row,
+            ref address,
+            matrices,
+            transpose,
+        } => load_matrix(unit, row, address, matrices, transpose, mask, effect),
+        Op::Copy {
+            ref to,
+            ref from,
+            bytes,
+            bypass,
+            fill,
+        } => {
             let kept = unit.warp.predicate(fill) & mask;
-            copy_to_shared(unit, to, from, u32::from(bytes), bypass, kept, mask, port, effect)
+            copy_to_shared(
+                unit,
+                to,
+                from,
+                u32::from(bytes),
+                bypass,
+                kept,
+                mask,
+                port,
+                effect,
+            )
         }
-        Op::Query { out, row, ref address, space } => {
+        Op::Query {
+            out,
+            row,
+            ref address,
+            space,
+        } => {
             query(unit, out, row, address, space, mask);
             Ok(())
         }
@@ -252,15 +312,25 @@ pub(crate) fn execute<P: Port>(
 /// Addresses of an access into `effect`, sorted by space.
 #[inline(always)]
 fn resolve(warp: &Warp, space: Named, address: &Address, mask: u32, to: &mut [u64; 32]) -> Spaces {
-    let none = Spaces { global: 0, shared: 0, local: 0 };
+    let none = Spaces {
+        global: 0,
+        shared: 0,
+        local: 0,
+    };
     match space {
         Named::Global => {
             addresses_wide(warp, address, to);
-            Spaces { global: mask, ..none }
+            Spaces {
+                global: mask,
+                ..none
+            }
         }
         Named::Shared => {
             addresses_narrow(warp, address, to);
-            Spaces { shared: mask, ..none }
+            Spaces {
+                shared: mask,
+                ..none
+            }
         }
         Named::Local => {
             addresses_narrow(warp, address, to);
@@ -268,7 +338,10 @@ fn resolve(warp: &Warp, space: Named, address: &Address, mask: u32, to: &mut [u6
             for address in to.iter_mut() {
                 *address &= generic::WINDOW - 1;
             }
-            Spaces { local: mask, ..none }
+            Spaces {
+                local: mask,
+                ..none
+            }
         }
         Named::Generic => {
             addresses_wide(warp, address, to);
@@ -317,7 +390,13 @@ fn load<P: Port>(
     effect: &mut Effect,
 ) -> Done {
     let bytes = u32::from(size.bytes);
-    let spaces = resolve(unit.warp, space, address, mask, &mut effect.access.addresses);
+    let spaces = resolve(
+        unit.warp,
+        space,
+        address,
+        mask,
+        &mut effect.access.addresses,
+    );
     let mut words = [Lanes::ZERO; 4];
     if spaces.shared != 0 {
         let offsets = &effect.access.addresses;
@@ -347,7 +426,9 @@ fn load<P: Port>(
         let batch = check_global(port, &effect.access.addresses, spaces.global, bytes)?;
         if strong || port.must_defer(&batch) {
             let operation = &mut *unit.operation;
-            operation.kind = deferred::Kind::Load { signed: size.signed };
+            operation.kind = deferred::Kind::Load {
+                signed: size.signed,
+            };
             operation.lanes = spaces.global;
             operation.bytes = bytes;
             operation.addresses = effect.access.addresses;
@@ -439,7 +520,13 @@ fn store<P: Port>(
     effect: &mut Effect,
 ) -> Done {
     let bytes = u32::from(size.bytes);
-    let spaces = resolve(unit.warp, space, address, mask, &mut effect.access.addresses);
+    let spaces = resolve(
+        unit.warp,
+        space,
+        address,
+        mask,
+        &mut effect.access.addresses,
+    );
     let count = bytes.div_ceil(4) as usize;
     let mut words = [Lanes::ZERO; 4];
     if let Some(row) = row {
@@ -455,7 +542,8 @@ fn store<P: Port>(
             let offset = offsets[lane] as u32;
             if bytes >= 4 {
                 for (index, word) in words.iter().enumerate().take(count) {
-                    unit.shared.write(offset + 4 * index as u32, &word[lane].to_le_bytes());
+                    unit.shared
+                        .write(offset + 4 * index as u32, &word[lane].to_le_bytes());
                 }
             } else {
                 let word = words[0][lane].to_le_bytes();
@@ -471,12 +559,14 @@ fn store<P: Port>(
             let offset = offsets[lane] as u32;
             if bytes >= 4 {
                 for (index, word) in words.iter().enumerate().take(count) {
-                    unit.local.write(offset + 4 * index as u32, lane, word[lane], u32::MAX);
+                    unit.local
+                        .write(offset + 4 * index as u32, lane, word[lane], u32::MAX);
                 }
             } else {
                 let shift = 8 * (offset % 4);
                 let bits = ((1u32 << (8 * bytes)) - 1) << shift;
-                unit.local.write(offset, lane, words[0][lane] << shift, bits);
+                unit.local
+                    .write(offset, lane, words[0][lane] << shift, bits);
             }
         }
     }
@@ -532,11 +622,20 @@ fn load_constant(
         };
         if at % bytes != 0 {
             let address = u64::from(at);
-            return trouble(lane, FaultKind::Misaligned { space: "constant", address, bytes });
+            return trouble(
+                lane,
+                FaultKind::Misaligned {
+                    space: "constant",
+                    address,
+                    bytes,
+                },
+            );
         }
         let Some(value) = unit.banks.read(number, at, bytes) else {
-            let nearest =
-                Some(format!("constant bank {number} has {} bytes", unit.banks.size(number)));
+            let nearest = Some(format!(
+                "constant bank {number} has {} bytes",
+                unit.banks.size(number)
+            ));
             return trouble(
                 lane,
                 FaultKind::OutOfBounds {
@@ -576,7 +675,11 @@ fn load_matrix(
     addresses_narrow(unit.warp, address, &mut effect.access.addresses);
     // Lanes 8m to 8m + 7 hold the row addresses of matrix m.
     let rows = 8 * u32::from(matrices);
-    let used = if rows >= 32 { u32::MAX } else { (1 << rows) - 1 };
+    let used = if rows >= 32 {
+        u32::MAX
+    } else {
+        (1 << rows) - 1
+    };
     let offsets = &effect.access.addresses;
     aligned(offsets, used, 16, "shared")?;
     inside(offsets, used, 16, unit.shared.len(), "shared")?;
@@ -592,7 +695,8 @@ fn load_matrix(
             })
         } else {
             Lanes::from_fn(|lane| {
-                unit.shared.word(offsets[8 * matrix + lane / 4] as u32 + 4 * (lane as u32 % 4))
+                unit.shared
+                    .word(offsets[8 * matrix + lane / 4] as u32 + 4 * (lane as u32 % 4))
             })
         };
         unit.warp.write(row + matrix as u16, &result, mask);
@@ -622,7 +726,13 @@ fn copy_to_shared<P: Port>(
     }
     addresses_wide(unit.warp, from, &mut effect.access.addresses);
     // Lanes without a source are filled with zeros.
-    put(unit.shared, &effect.access.shared, mask & !kept, bytes, &[Lanes::ZERO; 4]);
+    put(
+        unit.shared,
+        &effect.access.shared,
+        mask & !kept,
+        bytes,
+        &[Lanes::ZERO; 4],
+    );
     let mut token = None;
     if kept != 0 {
         let batch = check_global(port, &effect.access.addresses, kept, bytes)?;
@@ -657,7 +767,10 @@ pub(crate) fn put(
 ) {
     for lane in lanes_of(lanes) {
         for index in 0..bytes / 4 {
-            shared.write(offsets[lane] + 4 * index, &words[index as usize][lane].to_le_bytes());
+            shared.write(
+                offsets[lane] + 4 * index,
+                &words[index as usize][lane].to_le_bytes(),
+            );
         }
     }
 }
@@ -673,7 +786,8 @@ fn query(unit: &mut Unit<'_>, out: u8, row: u16, address: &Address, space: Named
     };
     let result = Lanes::from_fn(|lane| set >> lane & 1);
     unit.warp.write(row, &result, mask);
-    unit.warp.write_predicate(out, mask_of(|lane| set >> lane & 1 == 1), mask);
+    unit.warp
+        .write_predicate(out, mask_of(|lane| set >> lane & 1 == 1), mask);
 }
 
 /// Reads up to 8 bytes of shared memory as words.

@@ -130,6 +130,7 @@ pub(crate) struct Pending {
 pub(crate) struct Deferral {
     pending: Vec<Option<Box<Pending>>>,
     /// Boxes of completed operations, to be used again.
+    #[allow(clippy::vec_box)] // moved between lists
     spare: Vec<Box<Pending>>,
     free: Vec<u32>,
     /// Sectors in flight with the number of operations on each: few, so a list sorted by sector.
@@ -148,7 +149,11 @@ impl Deferral {
         for lane in lanes_of(lanes) {
             let sector = Sector::of(addresses[lane]).0;
             if sector != last {
-                if self.sectors.binary_search_by_key(&sector, |&(s, _)| s).is_ok() {
+                if self
+                    .sectors
+                    .binary_search_by_key(&sector, |&(s, _)| s)
+                    .is_ok()
+                {
                     return true;
                 }
                 last = sector;
@@ -161,7 +166,12 @@ impl Deferral {
     pub(crate) fn add(&mut self, operation: &Operation, warp: u8, generation: u32) -> Token {
         self.change_sectors(operation, true);
         let mut slot = self.spare.pop().unwrap_or_else(|| {
-            Box::new(Pending { operation: Operation::empty(), outstanding: 0, warp: 0, generation: 0 })
+            Box::new(Pending {
+                operation: Operation::empty(),
+                outstanding: 0,
+                warp: 0,
+                generation: 0,
+            })
         });
         slot.operation.clone_from(operation);
         slot.outstanding = operation.lanes;
@@ -191,7 +201,10 @@ impl Deferral {
 
     /// Ends an operation: its sectors are ordinary again.
     pub(crate) fn complete(&mut self, token: Token) {
-        let taken = self.pending.get_mut(token.0 as usize).and_then(Option::take);
+        let taken = self
+            .pending
+            .get_mut(token.0 as usize)
+            .and_then(Option::take);
         if let Some(pending) = taken {
             self.change_sectors(&pending.operation, false);
             self.spare.push(pending);
@@ -207,7 +220,10 @@ impl Deferral {
             }
             let sector = Sector::of(operation.addresses[lane]);
             seen |= operation.lanes_in(sector);
-            match (self.sectors.binary_search_by_key(&sector.0, |&(s, _)| s), enter) {
+            match (
+                self.sectors.binary_search_by_key(&sector.0, |&(s, _)| s),
+                enter,
+            ) {
                 (Ok(at), true) => self.sectors[at].1 += 1,
                 (Err(at), true) => self.sectors.insert(at, (sector.0, 1)),
                 (Ok(at), false) if self.sectors[at].1 > 1 => self.sectors[at].1 -= 1,

@@ -20,7 +20,11 @@ pub(crate) struct Spaces {
 
 /// Sorts the lanes of `mask` by space and makes shared and local addresses offsets.
 pub(crate) fn resolve(addresses: &mut [u64; 32], mask: u32) -> Spaces {
-    let mut spaces = Spaces { global: 0, shared: 0, local: 0 };
+    let mut spaces = Spaces {
+        global: 0,
+        shared: 0,
+        local: 0,
+    };
     for lane in crate::lanes::lanes_of(mask) {
         let address = &mut addresses[lane];
         if address.wrapping_sub(SHARED_WINDOW) < WINDOW {
@@ -49,7 +53,14 @@ mod tests {
         addresses[2] = 0x7f_0000_0000;
         addresses[3] = LOCAL_WINDOW + WINDOW;
         let spaces = resolve(&mut addresses, 0xf);
-        assert_eq!(spaces, Spaces { global: 0b1100, shared: 1, local: 2 });
+        assert_eq!(
+            spaces,
+            Spaces {
+                global: 0b1100,
+                shared: 1,
+                local: 2
+            }
+        );
         assert_eq!(&addresses[..3], &[12, 8, 0x7f_0000_0000]);
     }
 }

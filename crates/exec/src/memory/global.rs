@@ -64,7 +64,12 @@ impl GlobalMemory {
 
     /// Empty memory of `capacity` bytes.
     pub fn with_capacity(capacity: u64) -> GlobalMemory {
-        GlobalMemory { allocations: Vec::new(), next: FIRST_ADDRESS, capacity, used: 0 }
+        GlobalMemory {
+            allocations: Vec::new(),
+            next: FIRST_ADDRESS,
+            capacity,
+            used: 0,
+        }
     }
 
     /// Allocates `bytes` (0 counts as 1) under a name for messages; the content is zero.
@@ -72,7 +77,11 @@ impl GlobalMemory {
     /// # Errors
     /// [`ExecError::OutOfMemory`].
     pub fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64, ExecError> {
-        let alignment = if bytes >= LARGE_ALIGNMENT { LARGE_ALIGNMENT } else { ALIGNMENT };
+        let alignment = if bytes >= LARGE_ALIGNMENT {
+            LARGE_ALIGNMENT
+        } else {
+            ALIGNMENT
+        };
         self.allocate_aligned(bytes, alignment, name)
     }
 
@@ -91,7 +100,11 @@ impl GlobalMemory {
         let alignment = alignment.max(ALIGNMENT);
         let base = self.next.checked_next_multiple_of(alignment);
         let (Some(base), true) = (base.filter(|base| base >> 47 == 0), bytes <= free) else {
-            return Err(ExecError::OutOfMemory { name: name.to_owned(), bytes, free });
+            return Err(ExecError::OutOfMemory {
+                name: name.to_owned(),
+                bytes,
+                free,
+            });
         };
         self.used += bytes;
         self.next = (base + bytes + GUARD).next_multiple_of(ALIGNMENT);
@@ -119,13 +132,18 @@ impl GlobalMemory {
 
     /// Base, size and name of every allocation, by rising address.
     pub fn allocations(&self) -> impl Iterator<Item = (u64, u64, &str)> {
-        self.allocations.iter().map(|a| (a.base, a.bytes, a.name.as_str()))
+        self.allocations
+            .iter()
+            .map(|a| (a.base, a.bytes, a.name.as_str()))
     }
 
     /// Bytes of host memory that hold written pages.
     pub fn resident_bytes(&self) -> u64 {
-        let pages: usize =
-            self.allocations.iter().map(|a| a.pages.iter().flatten().count()).sum();
+        let pages: usize = self
+            .allocations
+            .iter()
+            .map(|a| a.pages.iter().flatten().count())
+            .sum();
         pages as u64 * PAGE
     }
 
@@ -173,11 +191,12 @@ impl GlobalMemory {
     }
 
     fn host_place(&self, address: u64, bytes: u64) -> Result<Place, ExecError> {
-        self.find(address, bytes.max(1), 0).ok_or_else(|| ExecError::NoAllocation {
-            address,
-            bytes,
-            nearest: self.nearest(address),
-        })
+        self.find(address, bytes.max(1), 0)
+            .ok_or_else(|| ExecError::NoAllocation {
+                address,
+                bytes,
+                nearest: self.nearest(address),
+            })
     }
 
     /// The allocation that holds all of `bytes` bytes at `address`. `hint` is the number of an
@@ -187,15 +206,20 @@ impl GlobalMemory {
         if let Some(allocation) = self.allocations.get(hint as usize) {
             let offset = address.wrapping_sub(allocation.base);
             if offset < allocation.bytes && bytes <= allocation.bytes - offset {
-                return Some(Place { allocation: hint, offset });
+                return Some(Place {
+                    allocation: hint,
+                    offset,
+                });
             }
         }
         let after = self.allocations.partition_point(|a| a.base <= address);
         let index = after.checked_sub(1)?;
         let allocation = &self.allocations[index];
         let offset = address - allocation.base;
-        (offset < allocation.bytes && bytes <= allocation.bytes - offset)
-            .then_some(Place { allocation: index as u32, offset })
+        (offset < allocation.bytes && bytes <= allocation.bytes - offset).then_some(Place {
+            allocation: index as u32,
+            offset,
+        })
     }
 
     /// The allocation nearest to an address, described for a message.
@@ -218,7 +242,10 @@ impl GlobalMemory {
                 } else {
                     "across the end of".to_owned()
                 };
-                format!("{place} `{}` ({:#x} to {:#x}, {} bytes)", a.name, a.base, end, a.bytes)
+                format!(
+                    "{place} `{}` ({:#x} to {:#x}, {} bytes)",
+                    a.name, a.base, end, a.bytes
+                )
             }
         }
     }
@@ -267,10 +294,10 @@ impl GlobalMemory {
     #[inline(always)]
     pub(crate) fn read_aligned<const N: usize>(&self, place: Place) -> [u8; N] {
         let mut bytes = [0; N];
-        if let Some(page) = self.page(place) {
-            if let Some(source) = page.first_chunk::<N>() {
-                bytes = *source;
-            }
+        if let Some(page) = self.page(place)
+            && let Some(source) = page.first_chunk::<N>()
+        {
+            bytes = *source;
         }
         bytes
     }
@@ -288,7 +315,10 @@ impl Place {
     /// The place `bytes` further on.
     #[inline(always)]
     pub(crate) fn advance(self, bytes: u64) -> Place {
-        Place { allocation: self.allocation, offset: self.offset + bytes }
+        Place {
+            allocation: self.allocation,
+            offset: self.offset + bytes,
+        }
     }
 
     /// Number of the allocation, a hint for the next search.
@@ -322,7 +352,7 @@ mod tests {
         let a = memory.allocate(100, "a").unwrap();
         let b = memory.allocate(100, "b").unwrap();
         assert_eq!(a, FIRST_ADDRESS);
-        assert!(b % ALIGNMENT == 0 && b >= a + 100 + GUARD);
+        assert!(b.is_multiple_of(ALIGNMENT) && b >= a + 100 + GUARD);
     }
 
     #[test]
@@ -344,7 +374,9 @@ mod tests {
     fn host_copies_cross_pages() {
         let mut memory = GlobalMemory::new();
         let base = memory.allocate(3 * PAGE, "a").unwrap();
-        let data: Vec<u8> = (0..2 * PAGE as usize).map(|i| i as u8 ^ (i >> 8) as u8).collect();
+        let data: Vec<u8> = (0..2 * PAGE as usize)
+            .map(|i| i as u8 ^ (i >> 8) as u8)
+            .collect();
         memory.write(base + 77, &data).unwrap();
         let mut back = vec![0; data.len()];
         memory.read(base + 77, &mut back).unwrap();

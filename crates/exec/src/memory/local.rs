@@ -27,7 +27,8 @@ impl LocalMemory {
             return;
         }
         self.groups.clear();
-        self.groups.resize_with((bytes as usize).div_ceil(4 * GROUP), || None);
+        self.groups
+            .resize_with((bytes as usize).div_ceil(4 * GROUP), || None);
         self.bytes = bytes;
         self.base = BASE + warp * (u64::from(bytes).next_multiple_of(16) * 32);
     }

@@ -45,7 +45,11 @@ pub(crate) struct Size {
 impl Size {
     /// Registers that hold the data of one lane.
     pub(crate) const fn registers(self) -> u16 {
-        if self.bytes <= 4 { 1 } else { self.bytes as u16 / 4 }
+        if self.bytes <= 4 {
+            1
+        } else {
+            self.bytes as u16 / 4
+        }
     }
 }
 
@@ -63,7 +67,13 @@ pub(crate) enum Op {
         strong: bool,
     },
     /// ST, STG, STL, STS.
-    Store { space: Named, row: Option<u16>, address: Address, size: Size, strong: bool },
+    Store {
+        space: Named,
+        row: Option<u16>,
+        address: Address,
+        size: Size,
+        strong: bool,
+    },
     /// LDC, ULDC with an index.
     LoadConstant {
         row: u16,
@@ -75,11 +85,27 @@ pub(crate) enum Op {
         mode: ConstantMode,
     },
     /// LDSM: 8 × 8 matrices of 16-bit elements.
-    LoadMatrix { row: u16, address: Address, matrices: u8, transpose: bool },
+    LoadMatrix {
+        row: u16,
+        address: Address,
+        matrices: u8,
+        transpose: bool,
+    },
     /// LDGSTS.
-    Copy { to: Address, from: Address, bytes: u8, bypass: bool, fill: PredicateSource },
+    Copy {
+        to: Address,
+        from: Address,
+        bytes: u8,
+        bypass: bool,
+        fill: PredicateSource,
+    },
     /// QSPC: whether a generic address lies in a space.
-    Query { out: u8, row: u16, address: Address, space: Named },
+    Query {
+        out: u8,
+        row: u16,
+        address: Address,
+        space: Named,
+    },
 }
 
 /// How LDC forms bank and offset.
@@ -95,14 +121,56 @@ pub(crate) enum ConstantMode {
 fn size_of(r: &Reader<'_>) -> Size {
     use Modifier::*;
     let sizes = [
-        (U8, Size { bytes: 1, signed: false }),
-        (S8, Size { bytes: 1, signed: true }),
-        (U16, Size { bytes: 2, signed: false }),
-        (S16, Size { bytes: 2, signed: true }),
-        (N64, Size { bytes: 8, signed: false }),
-        (N128, Size { bytes: 16, signed: false }),
+        (
+            U8,
+            Size {
+                bytes: 1,
+                signed: false,
+            },
+        ),
+        (
+            S8,
+            Size {
+                bytes: 1,
+                signed: true,
+            },
+        ),
+        (
+            U16,
+            Size {
+                bytes: 2,
+                signed: false,
+            },
+        ),
+        (
+            S16,
+            Size {
+                bytes: 2,
+                signed: true,
+            },
+        ),
+        (
+            N64,
+            Size {
+                bytes: 8,
+                signed: false,
+            },
+        ),
+        (
+            N128,
+            Size {
+                bytes: 16,
+                signed: false,
+            },
+        ),
     ];
-    r.choose(&sizes, Size { bytes: 4, signed: false })
+    r.choose(
+        &sizes,
+        Size {
+            bytes: 4,
+            signed: false,
+        },
+    )
 }
 
 /// Suffixes that steer caches only, and those that order.
@@ -137,14 +205,26 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             if r.predicate_source_or(PredicateSource::TRUE)? != PredicateSource::TRUE {
                 return refuse("a load with a fill condition");
             }
-            Op::Load { space, row, address, size, strong: is_strong(r) }
+            Op::Load {
+                space,
+                row,
+                address,
+                size,
+                strong: is_strong(r),
+            }
         }
         Opcode::STG | Opcode::ST | Opcode::STL | Opcode::STS => {
             r.only(HINTS)?;
             let space = named(opcode);
             let address = r.address(extended)?;
             let row = r.register_source(size.registers())?;
-            Op::Store { space, row, address, size, strong: is_strong(r) }
+            Op::Store {
+                space,
+                row,
+                address,
+                size,
+                strong: is_strong(r),
+            }
         }
         Opcode::LDC | Opcode::ULDC => {
             r.only(&[U8, S8, U16, S16, N64, IL, IS])?;
@@ -154,12 +234,24 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             } else {
                 r.destination(size.registers())?
             };
-            let mode = if r.has(IS) { ConstantMode::Indexed } else { ConstantMode::Linear };
+            let mode = if r.has(IS) {
+                ConstantMode::Indexed
+            } else {
+                ConstantMode::Linear
+            };
             if r.has(IL) {
                 return refuse("LDC.IL");
             }
             let (bank, index, offset) = r.indexed_constant()?;
-            Op::LoadConstant { row, uniform, bank, index, offset, size, mode }
+            Op::LoadConstant {
+                row,
+                uniform,
+                bank,
+                index,
+                offset,
+                size,
+                mode,
+            }
         }
         Opcode::LDSM => {
             r.only(&[N16, M88, MT88, N2, N4])?;
@@ -168,24 +260,40 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 return refuse("LDSM into RZ");
             };
             let address = r.address(false)?;
-            Op::LoadMatrix { row, address, matrices: matrices as u8, transpose: r.has(MT88) }
+            Op::LoadMatrix {
+                row,
+                address,
+                matrices: matrices as u8,
+                transpose: r.has(MT88),
+            }
         }
         Opcode::LDGSTS => {
             r.only(&[
-                E, BYPASS, EF, EL, LU, EU, NA, LTC64B, LTC128B, LTC256B, N64, N128, CONSTANT, ZFILL,
-                PRIVATE,
+                E, BYPASS, EF, EL, LU, EU, NA, LTC64B, LTC128B, LTC256B, N64, N128, CONSTANT,
+                ZFILL, PRIVATE,
             ])?;
             let to = r.address(false)?;
             let from = r.address(true)?;
             let fill = r.predicate_source_or(PredicateSource::TRUE)?;
-            Op::Copy { to, from, bytes: size.bytes, bypass: r.has(BYPASS), fill }
+            Op::Copy {
+                to,
+                from,
+                bytes: size.bytes,
+                bypass: r.has(BYPASS),
+                fill,
+            }
         }
         Opcode::QSPC => {
             r.only(&[E, G, L, S])?;
             let space = r.choose(&[(G, Named::Global), (L, Named::Local)], Named::Shared);
             let out = r.predicate_destination()?;
             let row = r.destination(1)?;
-            Op::Query { out, row, address: r.address(extended)?, space }
+            Op::Query {
+                out,
+                row,
+                address: r.address(extended)?,
+                space,
+            }
         }
         other => return refuse(format!("{} is not a memory instruction", other.text())),
     })

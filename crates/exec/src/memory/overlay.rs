@@ -83,10 +83,18 @@ impl StoreLog {
             let from = entry.word as usize + index * lanes;
             place.0[..lanes].copy_from_slice(&self.words[from..from + lanes]);
         }
-        let mask = if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 };
+        let mask = if lanes == 32 {
+            u32::MAX
+        } else {
+            (1 << lanes) - 1
+        };
         let block = locate(memory, &addresses, mask, u32::from(entry.bytes));
-        let batch =
-            Batch { addresses: &addresses, lanes: mask, bytes: u32::from(entry.bytes), block };
+        let batch = Batch {
+            addresses: &addresses,
+            lanes: mask,
+            bytes: u32::from(entry.bytes),
+            block,
+        };
         port::write(memory, &batch, &words);
     }
 }
@@ -128,9 +136,7 @@ pub(crate) fn publish<'a>(
     order.clear();
     for (sm, log) in logs.clone().enumerate() {
         let entries = log.entries.iter().enumerate();
-        order.extend(
-            entries.map(|(index, e)| (e.cycle, sm as u32, e.sub_core, index as u32)),
-        );
+        order.extend(entries.map(|(index, e)| (e.cycle, sm as u32, e.sub_core, index as u32)));
     }
     order.sort_unstable();
     let logs: Vec<&StoreLog> = logs.collect();
@@ -216,7 +222,11 @@ impl Overlay {
             }
             at = (at + 1) & mask;
         }
-        self.patches.push(Patch { sector, stored: 0, bytes: [0; SECTOR as usize] });
+        self.patches.push(Patch {
+            sector,
+            stored: 0,
+            bytes: [0; SECTOR as usize],
+        });
         self.table[at] = self.patches.len() as u32;
         let bit = hash(sector) % FILTER_BITS;
         self.filter[bit / 64] |= 1 << (bit % 64);
@@ -270,7 +280,11 @@ impl Overlay {
             let sector = address / SECTOR;
             if sector != last {
                 last = sector;
-                found = if self.may_hold(sector) { self.find(sector) } else { None };
+                found = if self.may_hold(sector) {
+                    self.find(sector)
+                } else {
+                    None
+                };
             }
             let Some(patch) = found else {
                 continue;
@@ -330,7 +344,9 @@ impl Port for WindowPort<'_> {
 
     #[inline(always)]
     fn store(&mut self, batch: &Batch<'_>, words: &[Lanes; 4]) {
-        self.window.log.push(self.cycle, self.warp % 4, batch, words);
+        self.window
+            .log
+            .push(self.cycle, self.warp % 4, batch, words);
         self.window.overlay.store(batch, words);
     }
 
@@ -340,7 +356,11 @@ impl Port for WindowPort<'_> {
     }
 
     fn defer(&mut self, operation: &Operation) -> Option<Token> {
-        Some(self.window.deferral.add(operation, self.warp, self.generation))
+        Some(
+            self.window
+                .deferral
+                .add(operation, self.warp, self.generation),
+        )
     }
 
     fn perform(&mut self, _operation: &Operation) -> [Lanes; 4] {

@@ -185,7 +185,12 @@ pub(crate) fn write(memory: &mut GlobalMemory, batch: &Batch<'_>, words: &[Lanes
 
 #[inline(always)]
 fn element<const N: usize>(words: &[Lanes; 4], lane: usize) -> [u8; N] {
-    from_words([words[0][lane], words[1][lane], words[2][lane], words[3][lane]])
+    from_words([
+        words[0][lane],
+        words[1][lane],
+        words[2][lane],
+        words[3][lane],
+    ])
 }
 
 #[inline(always)]

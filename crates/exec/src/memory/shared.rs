@@ -29,7 +29,11 @@ impl SharedMemory {
     /// Reads `N` bytes, zero outside.
     #[inline(always)]
     pub(crate) fn read<const N: usize>(&self, offset: u32) -> [u8; N] {
-        match self.bytes.get(offset as usize..).and_then(|rest| rest.first_chunk::<N>()) {
+        match self
+            .bytes
+            .get(offset as usize..)
+            .and_then(|rest| rest.first_chunk::<N>())
+        {
             Some(chunk) => *chunk,
             None => [0; N],
         }

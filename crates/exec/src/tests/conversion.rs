@@ -40,10 +40,23 @@ fn single_cases() -> Vec<u32> {
 }
 
 fn double_cases() -> Vec<u64> {
-    let mut cases: Vec<u64> =
-        single_cases().iter().map(|&bits| f64::from(f32::from_bits(bits)).to_bits()).collect();
-    for exponent in [1u64, 2, 870, 896, 897, 1000, 1022, 1023, 1054, 1055, 1086, 1087, 1150] {
-        for mantissa in [0, 1, (1 << 52) - 1, 1 << 51, (1 << 51) + 1, 1 << 28, (1 << 29) - 1, 3 << 28] {
+    let mut cases: Vec<u64> = single_cases()
+        .iter()
+        .map(|&bits| f64::from(f32::from_bits(bits)).to_bits())
+        .collect();
+    for exponent in [
+        1u64, 2, 870, 896, 897, 1000, 1022, 1023, 1054, 1055, 1086, 1087, 1150,
+    ] {
+        for mantissa in [
+            0,
+            1,
+            (1 << 52) - 1,
+            1 << 51,
+            (1 << 51) + 1,
+            1 << 28,
+            (1 << 29) - 1,
+            3 << 28,
+        ] {
             cases.push(exponent << 52 | mantissa);
             cases.push(exponent << 52 | mantissa | 1 << 63);
         }
@@ -88,7 +101,11 @@ fn floats_to_integers() {
                     } else {
                         u64::from(after.registers[0][lane])
                     };
-                    let expected = if pair { expected } else { u64::from(expected as u32) };
+                    let expected = if pair {
+                        expected
+                    } else {
+                        u64::from(expected as u32)
+                    };
                     assert_eq!(found, expected, "{} of {a:#x}", i.display(0));
                 }
             });
@@ -106,7 +123,10 @@ fn floats_to_integers() {
                     let (found, expected) = if pair {
                         (wide(&after, 0, lane), expected)
                     } else {
-                        (u64::from(after.registers[0][lane]), u64::from(expected as u32))
+                        (
+                            u64::from(after.registers[0][lane]),
+                            u64::from(expected as u32),
+                        )
                     };
                     assert_eq!(found, expected, "{} of {a:#x}", i.display(0));
                 }
@@ -117,10 +137,18 @@ fn floats_to_integers() {
 
 #[test]
 fn integers_to_floats() {
-    let mut cases: Vec<u64> = EDGES.iter().map(|&e| u64::from(e) << 32 | 0xffff_ffff).collect();
+    let mut cases: Vec<u64> = EDGES
+        .iter()
+        .map(|&e| u64::from(e) << 32 | 0xffff_ffff)
+        .collect();
     cases.extend(EDGES.iter().map(|&e| u64::from(e)));
     for k in 0..64 {
-        cases.extend([1u64 << k, (1 << k) - 1, (1 << k) + 1, (1u64 << k).wrapping_mul(3)]);
+        cases.extend([
+            1u64 << k,
+            (1 << k) - 1,
+            (1 << k) + 1,
+            (1u64 << k).wrapping_mul(3),
+        ]);
     }
     let mut random = Random::new(23);
     cases.extend((0..1000).map(|_| random.wide() >> (random.word() % 64)));
@@ -168,7 +196,12 @@ fn integers_to_floats() {
 
 #[test]
 fn bytes_of_a_register() {
-    for (select, shift) in [(Select::None, 0), (Select::B1, 8), (Select::B2, 16), (Select::B3, 24)] {
+    for (select, shift) in [
+        (Select::None, 0),
+        (Select::B1, 8),
+        (Select::B2, 16),
+        (Select::B3, 24),
+    ] {
         for (kind, signed) in [(M::U8, false), (M::S8, true)] {
             let i = instruction(Opcode::I2F, &[kind], &[r(0), selected(1, select)]);
             let mut w = warp();
@@ -176,7 +209,11 @@ fn bytes_of_a_register() {
             let after = run(&i, &w);
             for lane in 0..32 {
                 let byte = (w.registers[1][lane] >> shift) as u8;
-                let expected = if signed { f32::from(byte as i8) } else { f32::from(byte) };
+                let expected = if signed {
+                    f32::from(byte as i8)
+                } else {
+                    f32::from(byte)
+                };
                 assert_eq!(after.registers[0][lane], expected.to_bits());
             }
         }
@@ -184,7 +221,11 @@ fn bytes_of_a_register() {
 }
 
 fn canonical<F: Float>(value: F, nan: u64) -> u64 {
-    if value.is_nan() { nan } else { value.to_bits() as u64 }
+    if value.is_nan() {
+        nan
+    } else {
+        value.to_bits() as u64
+    }
 }
 
 #[test]
@@ -206,9 +247,16 @@ fn floats_to_shorter_floats() {
                 let value = Double::from_bits(u128::from(a));
                 let expected: Single = value.convert_r(round, &mut loses).value;
                 let expected = canonical(expected, 0x7fff_ffff);
-                assert_eq!(u64::from(single.registers[0][lane]), expected, "{a:#x} {round:?}");
+                assert_eq!(
+                    u64::from(single.registers[0][lane]),
+                    expected,
+                    "{a:#x} {round:?}"
+                );
                 let expected: Half = value.convert_r(round, &mut loses).value;
-                assert_eq!(u64::from(half.registers[0][lane]), canonical(expected, 0x7fff));
+                assert_eq!(
+                    u64::from(half.registers[0][lane]),
+                    canonical(expected, 0x7fff)
+                );
             }
         });
         let i = instruction(Opcode::F2F, &with(M::F16, M::F32), &[r(0), r(2)]);
@@ -228,7 +276,10 @@ fn floats_to_shorter_floats() {
 
 #[test]
 fn pairs_of_shorter_floats() {
-    for (mode, round) in [(None, Round::NearestTiesToEven), (Some(M::RZ), Round::TowardZero)] {
+    for (mode, round) in [
+        (None, Round::NearestTiesToEven),
+        (Some(M::RZ), Round::TowardZero),
+    ] {
         let mut half = vec![M::PACK_AB];
         half.extend(mode);
         let mut brain = vec![M::BF16, M::PACK_AB];
@@ -266,7 +317,11 @@ fn floats_to_longer_floats_are_exact() {
         let after = run(&wide_of_single, &w);
         for (lane, &a) in lanes.iter().enumerate() {
             let value = f64::from(f32::from_bits(a));
-            let expected = if value.is_nan() { 0xfff8_0000_0000_0000 } else { value.to_bits() };
+            let expected = if value.is_nan() {
+                0xfff8_0000_0000_0000
+            } else {
+                value.to_bits()
+            };
             assert_eq!(wide(&after, 0, lane), expected);
         }
     });
@@ -296,7 +351,9 @@ fn floats_to_integral_floats() {
             set(&mut w, 2, |lane| lanes[lane]);
             let after = run(&i, &w);
             for (lane, &a) in lanes.iter().enumerate() {
-                let value = Single::from_bits(u128::from(a)).round_to_integral(round).value;
+                let value = Single::from_bits(u128::from(a))
+                    .round_to_integral(round)
+                    .value;
                 let found = u64::from(after.registers[0][lane]);
                 assert_eq!(found, canonical(value, 0x7fff_ffff), "{a:#x}");
             }
@@ -309,8 +366,13 @@ fn floats_to_integral_floats() {
             set_wide(&mut w, 2, |lane| lanes[lane]);
             let after = run(&i, &w);
             for (lane, &a) in lanes.iter().enumerate() {
-                let value = Double::from_bits(u128::from(a)).round_to_integral(round).value;
-                assert_eq!(wide(&after, 0, lane), canonical(value, 0xfff8_0000_0000_0000));
+                let value = Double::from_bits(u128::from(a))
+                    .round_to_integral(round)
+                    .value;
+                assert_eq!(
+                    wide(&after, 0, lane),
+                    canonical(value, 0xfff8_0000_0000_0000)
+                );
             }
         });
     }

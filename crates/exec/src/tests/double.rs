@@ -49,9 +49,12 @@ fn cases(random: usize) -> Vec<(u64, u64, u64)> {
     };
     for _ in 0..random {
         let (a, b) = (number(&mut source), number(&mut source));
-        let c = if source.word() % 3 == 0 {
+        let c = if source.word().is_multiple_of(3) {
             let product = f64::from_bits(a) * f64::from_bits(b);
-            (-product).to_bits().wrapping_add(source.wide() % 5).wrapping_sub(2)
+            (-product)
+                .to_bits()
+                .wrapping_add(source.wide() % 5)
+                .wrapping_sub(2)
         } else {
             number(&mut source)
         };
@@ -77,8 +80,11 @@ fn check(
         for (lane, &(a, b, c)) in lanes.iter().enumerate() {
             let number = |bits: u64| Double::from_bits(u128::from(bits));
             let value = reference(number(a), number(b), number(c));
-            let expected =
-                if value.is_nan() { 0xfff8_0000_0000_0000 } else { value.to_bits() as u64 };
+            let expected = if value.is_nan() {
+                0xfff8_0000_0000_0000
+            } else {
+                value.to_bits() as u64
+            };
             let found = wide(&after, 0, lane);
             assert_eq!(
                 found,
@@ -95,15 +101,27 @@ fn sums_products_and_fused_products_in_every_rounding() {
     let cases = cases(6000);
     for (modifier, round) in ROUNDINGS {
         let modifiers: Vec<M> = modifier.into_iter().collect();
-        check(Opcode::DADD, &modifiers, &cases, &[r(0), r(2), r(4)], |a, b, _| {
-            a.add_r(b, round).value
-        });
-        check(Opcode::DMUL, &modifiers, &cases, &[r(0), r(2), r(4)], |a, b, _| {
-            a.mul_r(b, round).value
-        });
-        check(Opcode::DFMA, &modifiers, &cases, &[r(0), r(2), r(4), minus(6)], |a, b, c| {
-            a.mul_add_r(b, -c, round).value
-        });
+        check(
+            Opcode::DADD,
+            &modifiers,
+            &cases,
+            &[r(0), r(2), r(4)],
+            |a, b, _| a.add_r(b, round).value,
+        );
+        check(
+            Opcode::DMUL,
+            &modifiers,
+            &cases,
+            &[r(0), r(2), r(4)],
+            |a, b, _| a.mul_r(b, round).value,
+        );
+        check(
+            Opcode::DFMA,
+            &modifiers,
+            &cases,
+            &[r(0), r(2), r(4), minus(6)],
+            |a, b, c| a.mul_add_r(b, -c, round).value,
+        );
     }
 }
 

@@ -36,8 +36,7 @@ fn shuffles_in_every_mode() {
                     set(&mut w, 1, |lane| 1000 + lane as u32);
                     let after = run(&i, &w);
                     for lane in 0..32 {
-                        let (from, valid) =
-                            source(direction, lane, amount, segment | clamp);
+                        let (from, valid) = source(direction, lane, amount, segment | clamp);
                         let lane = lane as usize;
                         assert_eq!(after.registers[0][lane], 1000 + from as u32);
                         assert_eq!(after.predicates[0] >> lane & 1 == 1, valid);
@@ -50,13 +49,21 @@ fn shuffles_in_every_mode() {
 
 #[test]
 fn shuffles_by_register() {
-    let i = instruction(Opcode::SHFL, &[M::IDX], &[pt(), r(0), r(1), r(2), imm(0x1f)]);
+    let i = instruction(
+        Opcode::SHFL,
+        &[M::IDX],
+        &[pt(), r(0), r(1), r(2), imm(0x1f)],
+    );
     let mut w = warp();
     set(&mut w, 1, |lane| 7 * lane as u32);
     set(&mut w, 2, |lane| (5 * lane as u32 + 3) % 32);
     let after = run_masked(&i, &w, 0x0fff_fff0);
     for lane in 0..32usize {
-        let expected = if (4..28).contains(&lane) { 7 * ((5 * lane as u32 + 3) % 32) } else { 0 };
+        let expected = if (4..28).contains(&lane) {
+            7 * ((5 * lane as u32 + 3) % 32)
+        } else {
+            0
+        };
         assert_eq!(after.registers[0][lane], expected);
     }
 }
@@ -79,7 +86,10 @@ fn votes_count_active_lanes_only() {
             assert_eq!(after.registers[0][10], set_lanes & mask);
             assert_eq!(after.registers[0][0], 0);
             assert_eq!(after.predicates[1], if expected { mask } else { 0 });
-            let up = Operand::UniformPredicate { predicate: Predicate(1), negate: false };
+            let up = Operand::UniformPredicate {
+                predicate: Predicate(1),
+                negate: false,
+            };
             let i = instruction(Opcode::VOTEU, &[mode], &[ur(3), up, p(0, false)]);
             let after = run_masked(&i, &w, mask);
             assert_eq!(after.uniforms[3], set_lanes & mask);
@@ -94,11 +104,22 @@ fn matches() {
     let mut w = warp();
     set(&mut w, 2, |lane| lane as u32 % 3);
     set(&mut w, 3, |lane| lane as u32 % 2);
-    let any = run_masked(&instruction(Opcode::MATCH, &[M::ANY], &[r(0), r(2)]), &w, mask);
-    let wide = run_masked(&instruction(Opcode::MATCH, &[M::ANY, M::U64], &[r(0), r(2)]), &w, mask);
+    let any = run_masked(
+        &instruction(Opcode::MATCH, &[M::ANY], &[r(0), r(2)]),
+        &w,
+        mask,
+    );
+    let wide = run_masked(
+        &instruction(Opcode::MATCH, &[M::ANY, M::U64], &[r(0), r(2)]),
+        &w,
+        mask,
+    );
     for lane in 0..32usize {
         let same = |step: usize| {
-            (0..32).filter(|&k| k % step == lane % step).fold(0u32, |m, k| m | 1 << k) & mask
+            (0..32)
+                .filter(|&k| k % step == lane % step)
+                .fold(0u32, |m, k| m | 1 << k)
+                & mask
         };
         let active = mask >> lane & 1 == 1;
         assert_eq!(any.registers[0][lane], if active { same(3) } else { 0 });
@@ -118,7 +139,11 @@ fn reductions() {
     let mask = 0xf0f0_1234;
     let mut random = Random::new(41);
     let words: Vec<u32> = (0..32).map(|_| random.word()).collect();
-    let active = || (0..32).filter(|lane| mask >> lane & 1 == 1).map(|lane| words[lane]);
+    let active = || {
+        (0..32)
+            .filter(|lane| mask >> lane & 1 == 1)
+            .map(|lane| words[lane])
+    };
     let mut w = warp();
     set(&mut w, 1, |lane| words[lane]);
     let reduce = |modifiers: &[M]| {
@@ -128,9 +153,15 @@ fn reductions() {
     assert_eq!(reduce(&[]), active().fold(u32::MAX, |a, b| a & b));
     assert_eq!(reduce(&[M::OR]), active().fold(0, |a, b| a | b));
     assert_eq!(reduce(&[M::XOR]), active().fold(0, |a, b| a ^ b));
-    assert_eq!(reduce(&[M::SUM, M::S32]), active().fold(0u32, u32::wrapping_add));
+    assert_eq!(
+        reduce(&[M::SUM, M::S32]),
+        active().fold(0u32, u32::wrapping_add)
+    );
     assert_eq!(reduce(&[M::MIN]), active().min().unwrap());
-    assert_eq!(reduce(&[M::MAX, M::S32]), active().map(|a| a as i32).max().unwrap() as u32);
+    assert_eq!(
+        reduce(&[M::MAX, M::S32]),
+        active().map(|a| a as i32).max().unwrap() as u32
+    );
 }
 
 #[test]

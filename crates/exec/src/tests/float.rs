@@ -57,9 +57,12 @@ fn singles(random: usize) -> Vec<(u32, u32, u32)> {
     for _ in 0..random {
         let (a, b) = (random_single(&mut source), random_single(&mut source));
         // Often an addend that nearly cancels the product.
-        let c = if source.word() % 3 == 0 {
+        let c = if source.word().is_multiple_of(3) {
             let product = f32::from_bits(a) * f32::from_bits(b);
-            (-product).to_bits().wrapping_add(source.word() % 5).wrapping_sub(2)
+            (-product)
+                .to_bits()
+                .wrapping_add(source.word() % 5)
+                .wrapping_sub(2)
         } else {
             random_single(&mut source)
         };
@@ -76,17 +79,29 @@ pub const ROUNDINGS: [(Option<M>, Round); 4] = [
 ];
 
 fn flush(bits: u32) -> u32 {
-    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+    if bits & 0x7f80_0000 == 0 {
+        bits & 0x8000_0000
+    } else {
+        bits
+    }
 }
 
 fn finish(value: Single, ftz: bool, saturate: bool) -> u32 {
-    let mut bits = if value.is_nan() { 0x7fff_ffff } else { value.to_bits() as u32 };
+    let mut bits = if value.is_nan() {
+        0x7fff_ffff
+    } else {
+        value.to_bits() as u32
+    };
     if ftz {
         bits = flush(bits);
     }
     if saturate {
         let number = f32::from_bits(bits);
-        bits = if number.is_nan() || number <= 0.0 { 0 } else { number.min(1.0).to_bits() };
+        bits = if number.is_nan() || number <= 0.0 {
+            0
+        } else {
+            number.min(1.0).to_bits()
+        };
     }
     bits
 }
@@ -134,16 +149,30 @@ fn sums_products_and_fused_products_in_every_rounding() {
                     modifiers.push(M::SAT);
                 }
                 let source = |bits: u32| number(if ftz { flush(bits) } else { bits });
-                check(Opcode::FADD, &modifiers, &cases, &[r(0), r(1), r(2)], |a, b, _| {
-                    finish(source(a).add_r(source(b), round).value, ftz, saturate)
-                });
-                check(Opcode::FMUL, &modifiers, &cases, &[r(0), r(1), r(2)], |a, b, _| {
-                    finish(source(a).mul_r(source(b), round).value, ftz, saturate)
-                });
-                check(Opcode::FFMA, &modifiers, &cases, &[r(0), r(1), r(2), r(3)], |a, b, c| {
-                    let value = source(a).mul_add_r(source(b), source(c), round).value;
-                    finish(value, ftz, saturate)
-                });
+                check(
+                    Opcode::FADD,
+                    &modifiers,
+                    &cases,
+                    &[r(0), r(1), r(2)],
+                    |a, b, _| finish(source(a).add_r(source(b), round).value, ftz, saturate),
+                );
+                check(
+                    Opcode::FMUL,
+                    &modifiers,
+                    &cases,
+                    &[r(0), r(1), r(2)],
+                    |a, b, _| finish(source(a).mul_r(source(b), round).value, ftz, saturate),
+                );
+                check(
+                    Opcode::FFMA,
+                    &modifiers,
+                    &cases,
+                    &[r(0), r(1), r(2), r(3)],
+                    |a, b, c| {
+                        let value = source(a).mul_add_r(source(b), source(c), round).value;
+                        finish(value, ftz, saturate)
+                    },
+                );
             }
         }
     }
@@ -153,7 +182,11 @@ fn sums_products_and_fused_products_in_every_rounding() {
 fn signs_of_sources() {
     let cases = singles(1000);
     let number = |bits: u32| Single::from_bits(u128::from(bits));
-    let both = Adjust { negate: true, absolute: true, invert: false };
+    let both = Adjust {
+        negate: true,
+        absolute: true,
+        invert: false,
+    };
     let operands = [r(0), adjusted(1, both), minus(2)];
     check(Opcode::FADD, &[], &cases, &operands, |a, b, _| {
         let sum = number(a | 0x8000_0000).add_r(number(b ^ 0x8000_0000), Round::NearestTiesToEven);
@@ -175,16 +208,23 @@ fn scaled_products_round_once() {
         for (rounding, round) in ROUNDINGS {
             let mut modifiers = vec![modifier];
             modifiers.extend(rounding);
-            check(Opcode::FMUL, &modifiers, &cases, &[r(0), r(1), r(2)], |a, b, _| {
-                let wide = |bits: u32| f64::from(f32::from_bits(bits));
-                // Exact in double precision.
-                let product = wide(a) * wide(b) * 2f64.powi(exponent);
-                let value = rustc_apfloat::ieee::Double::from_bits(u128::from(product.to_bits()));
-                let mut loses = false;
-                let single: Single =
-                    rustc_apfloat::FloatConvert::convert_r(value, round, &mut loses).value;
-                finish(single, false, false)
-            });
+            check(
+                Opcode::FMUL,
+                &modifiers,
+                &cases,
+                &[r(0), r(1), r(2)],
+                |a, b, _| {
+                    let wide = |bits: u32| f64::from(f32::from_bits(bits));
+                    // Exact in double precision.
+                    let product = wide(a) * wide(b) * 2f64.powi(exponent);
+                    let value =
+                        rustc_apfloat::ieee::Double::from_bits(u128::from(product.to_bits()));
+                    let mut loses = false;
+                    let single: Single =
+                        rustc_apfloat::FloatConvert::convert_r(value, round, &mut loses).value;
+                    finish(single, false, false)
+                },
+            );
         }
     }
 }
@@ -269,9 +309,20 @@ fn comparisons_with_nan() {
                 let order =
                     f32::from_bits(lanes[lane].0).partial_cmp(&f32::from_bits(lanes[lane].1));
                 let expected = holds.contains(&order);
-                assert_eq!(after.predicates[0] >> lane & 1 == 1, expected, "{modifier:?}");
-                assert_eq!(after.predicates[1] >> lane & 1 == 1, !expected, "{modifier:?}");
-                assert_eq!(ones.registers[0][lane], if expected { 0x3f80_0000 } else { 0 });
+                assert_eq!(
+                    after.predicates[0] >> lane & 1 == 1,
+                    expected,
+                    "{modifier:?}"
+                );
+                assert_eq!(
+                    after.predicates[1] >> lane & 1 == 1,
+                    !expected,
+                    "{modifier:?}"
+                );
+                assert_eq!(
+                    ones.registers[0][lane],
+                    if expected { 0x3f80_0000 } else { 0 }
+                );
             }
         });
     }
@@ -298,10 +349,16 @@ fn the_fast_division_is_right_where_fchk_allows_it() {
             let quotient = a.mul_add(reciprocal, 0.0);
             let quotient = reciprocal.mul_add((-b).mul_add(quotient, a), quotient);
             let result = reciprocal.mul_add((-b).mul_add(quotient, a), quotient);
-            let exact = Single::from_bits(u128::from(a.to_bits()))
-                .div_r(Single::from_bits(u128::from(b.to_bits())), Round::NearestTiesToEven);
+            let exact = Single::from_bits(u128::from(a.to_bits())).div_r(
+                Single::from_bits(u128::from(b.to_bits())),
+                Round::NearestTiesToEven,
+            );
             assert!(exact.status == Status::OK || exact.status == Status::INEXACT);
-            assert_eq!(result.to_bits(), exact.value.to_bits() as u32, "{a:e} / {b:e}");
+            assert_eq!(
+                result.to_bits(),
+                exact.value.to_bits() as u32,
+                "{a:e} / {b:e}"
+            );
         }
     });
     assert!(fast > 5000);

@@ -25,11 +25,7 @@ fn words(random: usize) -> Vec<(u32, u32, u32)> {
     cases
 }
 
-fn each(
-    i: &Instruction,
-    cases: &[(u32, u32, u32)],
-    reference: impl Fn(u32, u32, u32) -> u32,
-) {
+fn each(i: &Instruction, cases: &[(u32, u32, u32)], reference: impl Fn(u32, u32, u32) -> u32) {
     in_warps(cases, |lanes| {
         let mut w = warp();
         set(&mut w, 1, |i| lanes[i].0);
@@ -55,7 +51,11 @@ fn each(
 }
 
 fn bits<F: Float>(value: F) -> u32 {
-    if value.is_nan() { 0x7fff } else { value.to_bits() as u32 }
+    if value.is_nan() {
+        0x7fff
+    } else {
+        value.to_bits() as u32
+    }
 }
 
 #[test]
@@ -63,26 +63,46 @@ fn half_sums_products_and_fused_products() {
     let cases = words(4000);
     let number = |bits: u32| Half::from_bits(u128::from(bits));
     let near = Round::NearestTiesToEven;
-    each(&instruction(Opcode::HADD2, &[], &[r(0), r(1), r(2)]), &cases, |a, b, _| {
-        bits(number(a).add_r(number(b), near).value)
-    });
-    each(&instruction(Opcode::HMUL2, &[], &[r(0), r(1), minus(2)]), &cases, |a, b, _| {
-        bits(number(a).mul_r(-number(b), near).value)
-    });
-    each(&instruction(Opcode::HFMA2, &[], &[r(0), r(1), r(2), r(3)]), &cases, |a, b, c| {
-        bits(number(a).mul_add_r(number(b), number(c), near).value)
-    });
-    each(&instruction(Opcode::HFMA2, &[M::MMA], &[r(0), r(1), r(2), r(3)]), &cases, |a, b, c| {
-        bits(number(a).mul_add_r(number(b), number(c), near).value)
-    });
-    each(&instruction(Opcode::HFMA2, &[M::RELU], &[r(0), r(1), r(2), r(3)]), &cases, |a, b, c| {
-        let result = bits(number(a).mul_add_r(number(b), number(c), near).value);
-        if result & 0x8000 != 0 { 0 } else { result }
-    });
-    each(&instruction(Opcode::HMUL2, &[M::SAT], &[r(0), r(1), r(2)]), &cases, |a, b, _| {
-        let result = bits(number(a).mul_r(number(b), near).value);
-        if result & 0x8000 != 0 || result > 0x7c00 { 0 } else { result.min(0x3c00) }
-    });
+    each(
+        &instruction(Opcode::HADD2, &[], &[r(0), r(1), r(2)]),
+        &cases,
+        |a, b, _| bits(number(a).add_r(number(b), near).value),
+    );
+    each(
+        &instruction(Opcode::HMUL2, &[], &[r(0), r(1), minus(2)]),
+        &cases,
+        |a, b, _| bits(number(a).mul_r(-number(b), near).value),
+    );
+    each(
+        &instruction(Opcode::HFMA2, &[], &[r(0), r(1), r(2), r(3)]),
+        &cases,
+        |a, b, c| bits(number(a).mul_add_r(number(b), number(c), near).value),
+    );
+    each(
+        &instruction(Opcode::HFMA2, &[M::MMA], &[r(0), r(1), r(2), r(3)]),
+        &cases,
+        |a, b, c| bits(number(a).mul_add_r(number(b), number(c), near).value),
+    );
+    each(
+        &instruction(Opcode::HFMA2, &[M::RELU], &[r(0), r(1), r(2), r(3)]),
+        &cases,
+        |a, b, c| {
+            let result = bits(number(a).mul_add_r(number(b), number(c), near).value);
+            if result & 0x8000 != 0 { 0 } else { result }
+        },
+    );
+    each(
+        &instruction(Opcode::HMUL2, &[M::SAT], &[r(0), r(1), r(2)]),
+        &cases,
+        |a, b, _| {
+            let result = bits(number(a).mul_r(number(b), near).value);
+            if result & 0x8000 != 0 || result > 0x7c00 {
+                0
+            } else {
+                result.min(0x3c00)
+            }
+        },
+    );
 }
 
 #[test]
@@ -95,14 +115,20 @@ fn brain_float_products() {
         bits(number(a).mul_add_r(number(b), number(c), near).value)
     });
     let i = instruction(Opcode::HMUL2, &[M::BF16_V2], &[r(0), r(1), r(2)]);
-    each(&i, &cases, |a, b, _| bits(number(a).mul_r(number(b), near).value));
+    each(&i, &cases, |a, b, _| {
+        bits(number(a).mul_r(number(b), near).value)
+    });
 }
 
 #[test]
 fn halves_selected_and_widened() {
     // HADD2.F32 R0, -RZ, R1.H1_H1
     for (select, shift) in [(Select::H0H0, 0), (Select::H1H1, 16)] {
-        let i = instruction(Opcode::HADD2, &[M::F32], &[r(0), minus(255), selected(1, select)]);
+        let i = instruction(
+            Opcode::HADD2,
+            &[M::F32],
+            &[r(0), minus(255), selected(1, select)],
+        );
         in_warps(&words(2000), |lanes| {
             let mut w = warp();
             set(&mut w, 1, |i| lanes[i].0);
@@ -111,8 +137,11 @@ fn halves_selected_and_widened() {
                 let value = Half::from_bits(u128::from(a >> shift & 0xffff));
                 let mut loses = false;
                 let expected: Single = value.convert(&mut loses).value;
-                let expected =
-                    if expected.is_nan() { 0x7fff_ffff } else { expected.to_bits() as u32 };
+                let expected = if expected.is_nan() {
+                    0x7fff_ffff
+                } else {
+                    expected.to_bits() as u32
+                };
                 assert_eq!(after.registers[0][lane], expected);
             }
         });
@@ -147,10 +176,22 @@ fn half_minimum_and_comparisons() {
             }
         });
     }
-    let i = instruction(Opcode::HSET2, &[M::BF, M::GT, M::AND], &[r(0), r(1), r(2), pt()]);
-    each(&i, &cases, |a, b, _| if value(a) > value(b) { 0x3c00 } else { 0 });
+    let i = instruction(
+        Opcode::HSET2,
+        &[M::BF, M::GT, M::AND],
+        &[r(0), r(1), r(2), pt()],
+    );
+    each(
+        &i,
+        &cases,
+        |a, b, _| if value(a) > value(b) { 0x3c00 } else { 0 },
+    );
     let i = instruction(Opcode::HSET2, &[M::NEU, M::AND], &[r(0), r(1), r(2), pt()]);
-    each(&i, &cases, |a, b, _| if value(a) != value(b) { 0xffff } else { 0 });
+    each(
+        &i,
+        &cases,
+        |a, b, _| if value(a) != value(b) { 0xffff } else { 0 },
+    );
     let i = instruction(
         Opcode::HSETP2,
         &[M::GE, M::AND],

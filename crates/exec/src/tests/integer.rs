@@ -36,7 +36,11 @@ fn signed_sources(negate: u32, complement: bool) -> [Operand; 3] {
 fn iadd3_and_its_carries() {
     for negate in 0..8 {
         let [a, b, c] = signed_sources(negate, false);
-        let i = instruction(Opcode::IADD3, &[], &[r(0), p(0, false), p(1, false), a, b, c]);
+        let i = instruction(
+            Opcode::IADD3,
+            &[],
+            &[r(0), p(0, false), p(1, false), a, b, c],
+        );
         let [a, b, c] = signed_sources(negate, false);
         let plain = instruction(Opcode::IADD3, &[], &[r(0), a, b, c]);
         in_warps(&triples(1024), |lanes| {
@@ -74,7 +78,16 @@ fn iadd3_x_adds_two_carries_and_complements() {
         let i = instruction(
             Opcode::IADD3,
             &[M::X],
-            &[r(0), p(2, false), p(3, false), a, b, c, p(0, false), p(1, true)],
+            &[
+                r(0),
+                p(2, false),
+                p(3, false),
+                a,
+                b,
+                c,
+                p(0, false),
+                p(1, true),
+            ],
         );
         in_warps(&triples(1024), |lanes| {
             let mut w = warp();
@@ -109,7 +122,15 @@ fn carries_chain() {
         instruction(
             Opcode::IADD3,
             &[M::X],
-            &[r(d), p(out, false), r(a), r(b), r(255), p(carry, false), p(7, true)],
+            &[
+                r(d),
+                p(out, false),
+                r(a),
+                r(b),
+                r(255),
+                p(carry, false),
+                p(7, true),
+            ],
         )
     };
     let mut random = Random::new(7);
@@ -117,7 +138,13 @@ fn carries_chain() {
         let mut w = warp();
         for row in 0..8 {
             let words: Vec<u32> = (0..32)
-                .map(|_| if random.word() % 3 == 0 { u32::MAX } else { random.word() })
+                .map(|_| {
+                    if random.word().is_multiple_of(3) {
+                        u32::MAX
+                    } else {
+                        random.word()
+                    }
+                })
                 .collect();
             set(&mut w, row, |i| words[i]);
         }
@@ -128,7 +155,9 @@ fn carries_chain() {
         w = run(&next(11, 3, 7, 3, 2), &w);
         for lane in 0..32 {
             let number = |w: &Warp, first: usize| {
-                (0..4).fold(0u128, |n, k| n | u128::from(w.registers[first + k][lane]) << (32 * k))
+                (0..4).fold(0u128, |n, k| {
+                    n | u128::from(w.registers[first + k][lane]) << (32 * k)
+                })
             };
             let sum = number(&before, 0).wrapping_add(number(&before, 4));
             assert_eq!(number(&w, 8), sum);
@@ -234,8 +263,11 @@ fn lop3_every_table() {
         let after = run(&i, &w);
         assert_eq!(after.registers[0][0] & 0xff, table);
         for lane in 0..32 {
-            let (a, b, c) =
-                (w.registers[1][lane], w.registers[2][lane], w.registers[3][lane]);
+            let (a, b, c) = (
+                w.registers[1][lane],
+                w.registers[2][lane],
+                w.registers[3][lane],
+            );
             let mut expected = 0;
             for bit in 0..32 {
                 let index = (a >> bit & 1) << 2 | (b >> bit & 1) << 1 | (c >> bit & 1);
@@ -250,7 +282,12 @@ fn lop3_every_table() {
 
 #[test]
 fn funnel_shifts() {
-    let kinds = [(M::S64, 64, true), (M::U64, 64, false), (M::S32, 32, true), (M::U32, 32, false)];
+    let kinds = [
+        (M::S64, 64, true),
+        (M::U64, 64, false),
+        (M::S32, 32, true),
+        (M::U32, 32, false),
+    ];
     for right in [false, true] {
         for wrap in [false, true] {
             for high in [false, true] {
@@ -265,15 +302,26 @@ fn funnel_shifts() {
                     }
                     let reference = |low: u32, amount: u32, upper: u32| {
                         let pair = u64::from(upper) << 32 | u64::from(low);
-                        let amount =
-                            if wrap { amount % bits } else { amount.min(bits) };
+                        let amount = if wrap {
+                            amount % bits
+                        } else {
+                            amount.min(bits)
+                        };
                         let shifted: i128 = if right {
-                            let value = if signed { i128::from(pair as i64) } else { i128::from(pair) };
+                            let value = if signed {
+                                i128::from(pair as i64)
+                            } else {
+                                i128::from(pair)
+                            };
                             value >> amount
                         } else {
                             i128::from(pair) << amount
                         };
-                        if high { (shifted >> 32) as u32 } else { shifted as u32 }
+                        if high {
+                            (shifted >> 32) as u32
+                        } else {
+                            shifted as u32
+                        }
                     };
                     three(
                         || instruction(Opcode::SHF, &modifiers, &[r(0), r(1), r(2), r(3)]),
@@ -303,10 +351,15 @@ fn a_rotation_is_a_wrapping_funnel_shift() {
         &[r(0), r(1), imm(24), r(1)],
     );
     let mut w = warp();
-    set(&mut w, 1, |lane| 0x1234_5678u32.wrapping_mul(lane as u32 + 1));
+    set(&mut w, 1, |lane| {
+        0x1234_5678u32.wrapping_mul(lane as u32 + 1)
+    });
     let after = run(&i, &w);
     for lane in 0..32 {
-        assert_eq!(after.registers[0][lane], w.registers[1][lane].rotate_left(24));
+        assert_eq!(
+            after.registers[0][lane],
+            w.registers[1][lane].rotate_left(24)
+        );
     }
 }
 
@@ -329,7 +382,13 @@ fn lea_scales_and_adds() {
             },
         );
         three(
-            || instruction(Opcode::LEA, &[M::HI, M::SX32], &[r(0), r(1), r(2), imm(shift)]),
+            || {
+                instruction(
+                    Opcode::LEA,
+                    &[M::HI, M::SX32],
+                    &[r(0), r(1), r(2), imm(shift)],
+                )
+            },
             |a, b, _| b.wrapping_add(((i64::from(a as i32)) << shift >> 32) as u32),
         );
     }
@@ -366,7 +425,11 @@ fn wide_of(low: u32, high: u32) -> u64 {
 #[test]
 fn prmt_every_selector_of_every_mode() {
     let (a, c) = (0x8382_0100u32, 0x8786_0504u32);
-    let bytes: Vec<u32> = [a, c].iter().flat_map(|w| w.to_le_bytes()).map(u32::from).collect();
+    let bytes: Vec<u32> = [a, c]
+        .iter()
+        .flat_map(|w| w.to_le_bytes())
+        .map(u32::from)
+        .collect();
     let assemble = |chosen: [u32; 4]| (0..4).fold(0, |word, k| word | chosen[k] << (8 * k));
     // The default mode: a nibble for each byte, all 65,536 of them.
     let i = instruction(Opcode::PRMT, &[], &[r(0), r(1), r(2), r(3)]);
@@ -381,20 +444,45 @@ fn prmt_every_selector_of_every_mode() {
             let chosen = [0, 1, 2, 3].map(|k| {
                 let nibble = selector >> (4 * k) & 15;
                 let byte = bytes[(nibble & 7) as usize];
-                if nibble < 8 { byte } else if byte & 0x80 != 0 { 0xff } else { 0 }
+                if nibble < 8 {
+                    byte
+                } else if byte & 0x80 != 0 {
+                    0xff
+                } else {
+                    0
+                }
             });
-            assert_eq!(after.registers[0][lane], assemble(chosen), "selector {selector:#x}");
+            assert_eq!(
+                after.registers[0][lane],
+                assemble(chosen),
+                "selector {selector:#x}"
+            );
         }
     }
     // The tables of the PTX manual, bytes 0 to 3.
     type Table = [[usize; 4]; 4];
     let modes: [(M, Table); 6] = [
-        (M::F4E, [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6]]),
-        (M::B4E, [[0, 7, 6, 5], [1, 0, 7, 6], [2, 1, 0, 7], [3, 2, 1, 0]]),
+        (
+            M::F4E,
+            [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5], [3, 4, 5, 6]],
+        ),
+        (
+            M::B4E,
+            [[0, 7, 6, 5], [1, 0, 7, 6], [2, 1, 0, 7], [3, 2, 1, 0]],
+        ),
         (M::RC8, [[0; 4], [1; 4], [2; 4], [3; 4]]),
-        (M::ECL, [[0, 1, 2, 3], [1, 1, 2, 3], [2, 2, 2, 3], [3, 3, 3, 3]]),
-        (M::ECR, [[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]]),
-        (M::RC16, [[0, 1, 0, 1], [2, 3, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3]]),
+        (
+            M::ECL,
+            [[0, 1, 2, 3], [1, 1, 2, 3], [2, 2, 2, 3], [3, 3, 3, 3]],
+        ),
+        (
+            M::ECR,
+            [[0, 0, 0, 0], [0, 1, 1, 1], [0, 1, 2, 2], [0, 1, 2, 3]],
+        ),
+        (
+            M::RC16,
+            [[0, 1, 0, 1], [2, 3, 2, 3], [0, 1, 0, 1], [2, 3, 2, 3]],
+        ),
     ];
     for (mode, table) in modes {
         let i = instruction(Opcode::PRMT, &[mode], &[r(0), r(1), r(2), r(3)]);
@@ -405,7 +493,11 @@ fn prmt_every_selector_of_every_mode() {
         let after = run(&i, &w);
         for lane in 0..32 {
             let chosen = table[lane & 3].map(|index| bytes[index]);
-            assert_eq!(after.registers[0][lane], assemble(chosen), "{mode:?} {lane}");
+            assert_eq!(
+                after.registers[0][lane],
+                assemble(chosen),
+                "{mode:?} {lane}"
+            );
         }
     }
 }
@@ -424,15 +516,23 @@ fn counting_and_reversing() {
             let after = run(&i, &w);
             for lane in 0..32 {
                 let expected = reference(lanes[lane]);
-                assert_eq!(after.registers[0][lane], expected, "{:?} {:#x}", opcode, lanes[lane]);
+                assert_eq!(
+                    after.registers[0][lane], expected,
+                    "{:?} {:#x}",
+                    opcode, lanes[lane]
+                );
             }
         });
     };
     let highest = |word: u32| (0..32).rev().find(|&k| word >> k & 1 == 1);
     one(Opcode::POPC, &[], &|a| (0..32).map(|k| a >> k & 1).sum());
-    one(Opcode::BREV, &[], &|a| (0..32).fold(0, |w, k| w | (a >> k & 1) << (31 - k)));
+    one(Opcode::BREV, &[], &|a| {
+        (0..32).fold(0, |w, k| w | (a >> k & 1) << (31 - k))
+    });
     one(Opcode::FLO, &[M::U32], &|a| highest(a).unwrap_or(u32::MAX));
-    one(Opcode::FLO, &[M::U32, M::SH], &|a| highest(a).map_or(u32::MAX, |k| 31 - k));
+    one(Opcode::FLO, &[M::U32, M::SH], &|a| {
+        highest(a).map_or(u32::MAX, |k| 31 - k)
+    });
     one(Opcode::FLO, &[], &|a| {
         highest(if a >> 31 == 1 { !a } else { a }).unwrap_or(u32::MAX)
     });
@@ -467,9 +567,14 @@ fn masks_and_extensions() {
             three(
                 || instruction(Opcode::BMSK, modifiers, &[r(0), r(1), imm(b)]),
                 |a, _, _| {
-                    let (first, width) =
-                        if wrap { (a % 32, b % 32) } else { (a.min(32), b.min(32)) };
-                    (0..32).filter(|&k| k >= first && k < first + width).fold(0, |m, k| m | 1 << k)
+                    let (first, width) = if wrap {
+                        (a % 32, b % 32)
+                    } else {
+                        (a.min(32), b.min(32))
+                    };
+                    (0..32)
+                        .filter(|&k| k >= first && k < first + width)
+                        .fold(0, |m, k| m | 1 << k)
                 },
             );
             for signed in [false, true] {
@@ -497,11 +602,19 @@ fn masks_and_extensions() {
 fn dot_products_and_differences() {
     let byte = |word: u32, k: usize, signed: bool| -> i64 {
         let byte = word.to_le_bytes()[k];
-        if signed { i64::from(byte as i8) } else { i64::from(byte) }
+        if signed {
+            i64::from(byte as i8)
+        } else {
+            i64::from(byte)
+        }
     };
     let half = |word: u32, k: usize, signed: bool| -> i64 {
         let half = (word >> (16 * k)) as u16;
-        if signed { i64::from(half as i16) } else { i64::from(half) }
+        if signed {
+            i64::from(half as i16)
+        } else {
+            i64::from(half)
+        }
     };
     for (ta, sa) in [(M::U8, false), (M::S8, true)] {
         for (tb, sb) in [(M::U8, false), (M::S8, true)] {
@@ -523,8 +636,9 @@ fn dot_products_and_differences() {
                         instruction(Opcode::IDP, &[M::N2A, part, ta, tb], &operands)
                     },
                     |a, b, c| {
-                        let sum: i64 =
-                            (0..2).map(|k| half(a, k, sa) * byte(b, first + k, sb)).sum();
+                        let sum: i64 = (0..2)
+                            .map(|k| half(a, k, sa) * byte(b, first + k, sb))
+                            .sum();
                         (sum as u32).wrapping_add(c)
                     },
                 );
@@ -539,10 +653,17 @@ fn dot_products_and_differences() {
         },
     );
     three(
-        || instruction(Opcode::VABSDIFF4, &[M::U8, M::ACC], &[r(0), r(1), r(2), r(3)]),
+        || {
+            instruction(
+                Opcode::VABSDIFF4,
+                &[M::U8, M::ACC],
+                &[r(0), r(1), r(2), r(3)],
+            )
+        },
         |a, b, c| {
-            let sum: i64 =
-                (0..4).map(|k| (byte(a, k, false) - byte(b, k, false)).abs()).sum();
+            let sum: i64 = (0..4)
+                .map(|k| (byte(a, k, false) - byte(b, k, false)).abs())
+                .sum();
             (sum as u32).wrapping_add(c)
         },
     );
@@ -569,8 +690,11 @@ fn isetp_compares_and_combines() {
         (M::GE, |a, b| a >= b),
         (M::T, |_, _| true),
     ];
-    let combines: [(M, fn(bool, bool) -> bool); 3] =
-        [(M::AND, |a, b| a && b), (M::OR, |a, b| a || b), (M::XOR, |a, b| a != b)];
+    let combines: [(M, fn(bool, bool) -> bool); 3] = [
+        (M::AND, |a, b| a && b),
+        (M::OR, |a, b| a || b),
+        (M::XOR, |a, b| a != b),
+    ];
     for (compare, holds) in compares {
         for signed in [true, false] {
             for (combine, joined) in combines {
@@ -596,7 +720,11 @@ fn isetp_compares_and_combines() {
                         for lane in 0..32 {
                             let (a, b) = lanes[lane];
                             let number = |word: u32| {
-                                if signed { i64::from(word as i32) } else { i64::from(word) }
+                                if signed {
+                                    i64::from(word as i32)
+                                } else {
+                                    i64::from(word)
+                                }
                             };
                             let mut result = holds(number(a), number(b));
                             if extended && a == b && compare != M::F && compare != M::T {
@@ -621,8 +749,16 @@ fn predicates_as_registers() {
         w.predicates[k] = 0x9e37_79b9u32.rotate_left(5 * k as u32);
     }
     set(&mut w, 1, |lane| 0x0101_0101u32.wrapping_mul(lane as u32));
-    let set_of_predicates = Operand::PredicateSet { uniform: false, select: Select::None };
-    for (modifier, byte) in [(None, 0), (Some(M::B1), 1), (Some(M::B2), 2), (Some(M::B3), 3)] {
+    let set_of_predicates = Operand::PredicateSet {
+        uniform: false,
+        select: Select::None,
+    };
+    for (modifier, byte) in [
+        (None, 0),
+        (Some(M::B1), 1),
+        (Some(M::B2), 2),
+        (Some(M::B3), 3),
+    ] {
         let modifiers: Vec<M> = modifier.into_iter().collect();
         let operands = [r(0), set_of_predicates.clone(), r(1), imm(0x5b)];
         let after = run(&instruction(Opcode::P2R, &modifiers, &operands), &w);
@@ -655,7 +791,15 @@ fn plop3_every_table() {
         let i = instruction(
             Opcode::PLOP3,
             &[M::LUT],
-            &[p(4, false), p(5, false), p(0, false), p(1, true), p(2, false), imm(table), imm(255 - table)],
+            &[
+                p(4, false),
+                p(5, false),
+                p(0, false),
+                p(1, true),
+                p(2, false),
+                imm(table),
+                imm(255 - table),
+            ],
         );
         let mut w = warp();
         w.predicates[0] = 0xf0f0_f0f0;
@@ -682,7 +826,10 @@ fn inactive_lanes_keep_their_registers_and_predicates() {
     let mask = 0x8421_00ff;
     let after = run_masked(&i, &w, mask);
     for lane in 0..32 {
-        assert_eq!(after.registers[0][lane], if mask >> lane & 1 == 1 { 2 } else { 77 });
+        assert_eq!(
+            after.registers[0][lane],
+            if mask >> lane & 1 == 1 { 2 } else { 77 }
+        );
     }
     assert_eq!(after.predicates[0], mask);
 }
@@ -694,7 +841,13 @@ fn uniform_instructions_agree_with_vector_ones() {
     let u = |k: u8| ur(k);
     for _ in 0..400 {
         let words: Vec<u32> = (0..6)
-            .map(|k| if random.word() % 4 == 0 { EDGES[k * 2] } else { random.word() })
+            .map(|k| {
+                if random.word().is_multiple_of(4) {
+                    EDGES[k * 2]
+                } else {
+                    random.word()
+                }
+            })
             .collect();
         let mut w = warp();
         for (k, &word) in words.iter().enumerate() {
@@ -703,12 +856,23 @@ fn uniform_instructions_agree_with_vector_ones() {
         }
         w.predicates[0] = if words[5] & 1 == 1 { ALL } else { 0 };
         w.write_uniform_predicate(0, words[5] & 1 == 1);
-        let up = |k: u8| Operand::UniformPredicate { predicate: Predicate(k), negate: false };
+        let up = |k: u8| Operand::UniformPredicate {
+            predicate: Predicate(k),
+            negate: false,
+        };
         let shift = imm(words[4] & 31);
         let cases: Vec<(Instruction, Instruction, bool)> = vec![
             (
-                instruction(Opcode::UIADD3, &[], &[u(20), up(1), up(2), u(1), u(2), u(3)]),
-                instruction(Opcode::IADD3, &[], &[r(20), p(1, false), p(2, false), r(1), r(2), r(3)]),
+                instruction(
+                    Opcode::UIADD3,
+                    &[],
+                    &[u(20), up(1), up(2), u(1), u(2), u(3)],
+                ),
+                instruction(
+                    Opcode::IADD3,
+                    &[],
+                    &[r(20), p(1, false), p(2, false), r(1), r(2), r(3)],
+                ),
                 false,
             ),
             (
@@ -717,23 +881,55 @@ fn uniform_instructions_agree_with_vector_ones() {
                 true,
             ),
             (
-                instruction(Opcode::ULOP3, &[M::LUT], &[up(1), u(20), u(1), u(2), u(3), imm(0x6d), up(0)]),
-                instruction(Opcode::LOP3, &[M::LUT], &[p(1, false), r(20), r(1), r(2), r(3), imm(0x6d), p(0, false)]),
+                instruction(
+                    Opcode::ULOP3,
+                    &[M::LUT],
+                    &[up(1), u(20), u(1), u(2), u(3), imm(0x6d), up(0)],
+                ),
+                instruction(
+                    Opcode::LOP3,
+                    &[M::LUT],
+                    &[p(1, false), r(20), r(1), r(2), r(3), imm(0x6d), p(0, false)],
+                ),
                 false,
             ),
             (
-                instruction(Opcode::USHF, &[M::R, M::S64], &[u(20), u(1), shift.clone(), u(2)]),
-                instruction(Opcode::SHF, &[M::R, M::S64], &[r(20), r(1), shift.clone(), r(2)]),
+                instruction(
+                    Opcode::USHF,
+                    &[M::R, M::S64],
+                    &[u(20), u(1), shift.clone(), u(2)],
+                ),
+                instruction(
+                    Opcode::SHF,
+                    &[M::R, M::S64],
+                    &[r(20), r(1), shift.clone(), r(2)],
+                ),
                 false,
             ),
             (
-                instruction(Opcode::ULEA, &[M::HI, M::X], &[u(20), up(1), u(1), u(2), u(3), shift.clone(), up(0)]),
-                instruction(Opcode::LEA, &[M::HI, M::X], &[r(20), p(1, false), r(1), r(2), r(3), shift, p(0, false)]),
+                instruction(
+                    Opcode::ULEA,
+                    &[M::HI, M::X],
+                    &[u(20), up(1), u(1), u(2), u(3), shift.clone(), up(0)],
+                ),
+                instruction(
+                    Opcode::LEA,
+                    &[M::HI, M::X],
+                    &[r(20), p(1, false), r(1), r(2), r(3), shift, p(0, false)],
+                ),
                 false,
             ),
             (
-                instruction(Opcode::UISETP, &[M::GE, M::OR], &[up(1), up(2), u(1), u(2), up(0)]),
-                instruction(Opcode::ISETP, &[M::GE, M::OR], &[p(1, false), p(2, false), r(1), r(2), p(0, false)]),
+                instruction(
+                    Opcode::UISETP,
+                    &[M::GE, M::OR],
+                    &[up(1), up(2), u(1), u(2), up(0)],
+                ),
+                instruction(
+                    Opcode::ISETP,
+                    &[M::GE, M::OR],
+                    &[p(1, false), p(2, false), r(1), r(2), p(0, false)],
+                ),
                 false,
             ),
             (
@@ -750,7 +946,12 @@ fn uniform_instructions_agree_with_vector_ones() {
             }
             for k in 1..3 {
                 let expected = b.predicates[k] & 1 == 1;
-                assert_eq!(a.uniform_predicates >> k & 1 == 1, expected, "{}", uniform.display(0));
+                assert_eq!(
+                    a.uniform_predicates >> k & 1 == 1,
+                    expected,
+                    "{}",
+                    uniform.display(0)
+                );
             }
         }
     }

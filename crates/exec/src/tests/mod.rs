@@ -1,12 +1,21 @@
 //! Tests of instructions against independent references, family by family.
-#![allow(clippy::unwrap_used)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::type_complexity,
+    clippy::neg_cmp_op_on_partial_ord
+)]
 
+mod control_flow;
 mod conversion;
 mod double;
 mod exchange;
 mod float;
 mod half;
 mod integer;
+mod launch;
+mod machine;
+mod memory;
+mod order;
 mod tensor;
 
 use sass::{
@@ -40,27 +49,52 @@ pub fn r(number: u8) -> Operand {
 }
 
 pub fn adjusted(number: u8, adjust: Adjust) -> Operand {
-    Operand::Register { register: Register(number), adjust, reuse: false, select: Select::None }
+    Operand::Register {
+        register: Register(number),
+        adjust,
+        reuse: false,
+        select: Select::None,
+    }
 }
 
 pub fn selected(number: u8, select: Select) -> Operand {
     let adjust = Adjust::default();
-    Operand::Register { register: Register(number), adjust, reuse: false, select }
+    Operand::Register {
+        register: Register(number),
+        adjust,
+        reuse: false,
+        select,
+    }
 }
 
 /// `-R{number}`.
 pub fn minus(number: u8) -> Operand {
-    adjusted(number, Adjust { negate: true, ..Adjust::default() })
+    adjusted(
+        number,
+        Adjust {
+            negate: true,
+            ..Adjust::default()
+        },
+    )
 }
 
 /// `~R{number}`.
 pub fn not(number: u8) -> Operand {
-    adjusted(number, Adjust { invert: true, ..Adjust::default() })
+    adjusted(
+        number,
+        Adjust {
+            invert: true,
+            ..Adjust::default()
+        },
+    )
 }
 
 /// `P{number}` or `!P{number}`.
 pub fn p(number: u8, negate: bool) -> Operand {
-    Operand::Predicate { predicate: Predicate(number), negate }
+    Operand::Predicate {
+        predicate: Predicate(number),
+        negate,
+    }
 }
 
 /// PT.
@@ -79,7 +113,10 @@ pub fn ur(number: u8) -> Operand {
 
 /// A literal.
 pub fn imm(bits: u32) -> Operand {
-    Operand::Immediate { bits: u64::from(bits), kind: ImmediateKind::Unsigned }
+    Operand::Immediate {
+        bits: u64::from(bits),
+        kind: ImmediateKind::Unsigned,
+    }
 }
 
 /// Rows of the register file in tests.
@@ -96,18 +133,28 @@ pub fn warp() -> Warp {
 /// `mask`; all must agree.
 pub fn run_masked(instruction: &Instruction, warp: &Warp, mask: u32) -> Warp {
     let banks = Banks::new();
-    let context = Context { pc: 0, registers: REGISTERS, banks: &banks };
-    let micro = lower(instruction, context)
-        .unwrap_or_else(|e| panic!("{}: {e}", instruction.display(0)));
-    let Op::Vector(op) = micro.op else {
-        panic!("{} does not stay in the register file", instruction.display(0));
+    let context = Context {
+        pc: 0,
+        registers: REGISTERS,
+        banks: &banks,
     };
-    let mut results = HostIsa::ALL.into_iter().filter(|isa| isa.is_available()).map(|isa| {
-        let mut warp = warp.clone();
-        warp.splits.active = mask;
-        isa_dispatch::execute(isa, &op, &mut warp, mask);
-        (isa, warp)
-    });
+    let micro =
+        lower(instruction, context).unwrap_or_else(|e| panic!("{}: {e}", instruction.display(0)));
+    let Op::Vector(op) = micro.op else {
+        panic!(
+            "{} does not stay in the register file",
+            instruction.display(0)
+        );
+    };
+    let mut results = HostIsa::ALL
+        .into_iter()
+        .filter(|isa| isa.is_available())
+        .map(|isa| {
+            let mut warp = warp.clone();
+            warp.splits.active = mask;
+            isa_dispatch::execute(isa, &op, &mut warp, mask);
+            (isa, warp)
+        });
     let (_, first) = results.next().unwrap();
     for (isa, other) in results {
         let same = first.registers == other.registers
@@ -191,8 +238,10 @@ pub const EDGES: [u32; 16] = [
 
 /// Every pair of edges and `random` more.
 pub fn pairs(random: usize) -> Vec<(u32, u32)> {
-    let mut cases: Vec<(u32, u32)> =
-        EDGES.iter().flat_map(|&a| EDGES.iter().map(move |&b| (a, b))).collect();
+    let mut cases: Vec<(u32, u32)> = EDGES
+        .iter()
+        .flat_map(|&a| EDGES.iter().map(move |&b| (a, b)))
+        .collect();
     let mut source = Random::new(1);
     cases.extend((0..random).map(|_| (source.word(), source.word())));
     cases
@@ -202,7 +251,11 @@ pub fn pairs(random: usize) -> Vec<(u32, u32)> {
 pub fn triples(random: usize) -> Vec<(u32, u32, u32)> {
     let mut cases: Vec<(u32, u32, u32)> = EDGES
         .iter()
-        .flat_map(|&a| EDGES.iter().flat_map(move |&b| EDGES.iter().map(move |&c| (a, b, c))))
+        .flat_map(|&a| {
+            EDGES
+                .iter()
+                .flat_map(move |&b| EDGES.iter().map(move |&c| (a, b, c)))
+        })
         .collect();
     let mut source = Random::new(2);
     cases.extend((0..random).map(|_| (source.word(), source.word(), source.word())));

@@ -14,10 +14,22 @@ fn small(random: &mut Random) -> i32 {
 /// Lays out A (16 × k), B (k × 8) and C (16 × 8) as PTX does for two elements in a register.
 fn halves(k: usize, single: bool, brain: bool) {
     let mut random = Random::new(k as u64 + 100);
-    let a: Vec<Vec<i32>> = (0..16).map(|_| (0..k).map(|_| small(&mut random)).collect()).collect();
-    let b: Vec<Vec<i32>> = (0..k).map(|_| (0..8).map(|_| small(&mut random)).collect()).collect();
-    let c: Vec<Vec<i32>> = (0..16).map(|_| (0..8).map(|_| small(&mut random)).collect()).collect();
-    let encode = |x: i32| if brain { f32_to_brain(x as f32) } else { f32_to_half(x as f32) };
+    let a: Vec<Vec<i32>> = (0..16)
+        .map(|_| (0..k).map(|_| small(&mut random)).collect())
+        .collect();
+    let b: Vec<Vec<i32>> = (0..k)
+        .map(|_| (0..8).map(|_| small(&mut random)).collect())
+        .collect();
+    let c: Vec<Vec<i32>> = (0..16)
+        .map(|_| (0..8).map(|_| small(&mut random)).collect())
+        .collect();
+    let encode = |x: i32| {
+        if brain {
+            f32_to_brain(x as f32)
+        } else {
+            f32_to_half(x as f32)
+        }
+    };
     let mut w = warp();
     for lane in 0..32 {
         let (group, within) = (lane / 4, lane % 4);
@@ -31,8 +43,7 @@ fn halves(k: usize, single: bool, brain: bool) {
         }
         for index in 0..k / 8 {
             let row = 2 * within + 8 * index;
-            w.registers[16 + index][lane] =
-                encode(b[row][group]) | encode(b[row + 1][group]) << 16;
+            w.registers[16 + index][lane] = encode(b[row][group]) | encode(b[row + 1][group]) << 16;
         }
         for half in 0..2 {
             let (row, column) = (group + 8 * half, 2 * within);
@@ -51,14 +62,17 @@ fn halves(k: usize, single: bool, brain: bool) {
     if brain {
         modifiers.push(M::BF16);
     }
-    let after = run(&instruction(Opcode::HMMA, &modifiers, &[r(0), r(8), r(16), r(20)]), &w);
+    let after = run(
+        &instruction(Opcode::HMMA, &modifiers, &[r(0), r(8), r(16), r(20)]),
+        &w,
+    );
     for lane in 0..32 {
         let (group, within) = (lane / 4, lane % 4);
         for half in 0..2 {
             for j in 0..2 {
                 let (row, column) = (group + 8 * half, 2 * within + j);
-                let expected = c[row][column]
-                    + (0..k).map(|l| a[row][l] * b[l][column]).sum::<i32>();
+                let expected =
+                    c[row][column] + (0..k).map(|l| a[row][l] * b[l][column]).sum::<i32>();
                 let found = if single {
                     f32::from_bits(after.registers[2 * half + j][lane])
                 } else {
@@ -82,8 +96,12 @@ fn hmma_layouts() {
 #[test]
 fn hmma_tf32_layout() {
     let mut random = Random::new(55);
-    let a: Vec<Vec<i32>> = (0..16).map(|_| (0..8).map(|_| small(&mut random)).collect()).collect();
-    let b: Vec<Vec<i32>> = (0..8).map(|_| (0..8).map(|_| small(&mut random)).collect()).collect();
+    let a: Vec<Vec<i32>> = (0..16)
+        .map(|_| (0..8).map(|_| small(&mut random)).collect())
+        .collect();
+    let b: Vec<Vec<i32>> = (0..8)
+        .map(|_| (0..8).map(|_| small(&mut random)).collect())
+        .collect();
     let mut w = warp();
     for lane in 0..32 {
         let (group, within) = (lane / 4, lane % 4);
@@ -103,7 +121,10 @@ fn hmma_tf32_layout() {
             let row = lane / 4 + 8 * (register / 2);
             let column = 2 * (lane % 4) + register % 2;
             let expected: i32 = (0..8).map(|l| a[row][l] * b[l][column]).sum();
-            assert_eq!(f32::from_bits(after.registers[register][lane]), expected as f32);
+            assert_eq!(
+                f32::from_bits(after.registers[register][lane]),
+                expected as f32
+            );
         }
     }
 }
@@ -118,7 +139,11 @@ fn dot(a: &[f32], b: &[f32], c: f32) -> f32 {
         w.registers[16 + index][lane] |= f32_to_half(b[column]) << (16 * (column % 2));
     }
     w.registers[20][0] = c.to_bits();
-    let i = instruction(Opcode::HMMA, &[M::N16816, M::F32], &[r(0), r(8), r(16), r(20)]);
+    let i = instruction(
+        Opcode::HMMA,
+        &[M::N16816, M::F32],
+        &[r(0), r(8), r(16), r(20)],
+    );
     f32::from_bits(run(&i, &w).registers[0][0])
 }
 
@@ -138,7 +163,10 @@ fn accumulation_truncates() {
     let tiny = 2f32.powi(-24);
     assert_eq!(dot(&with(&[(0, tiny)]), &ones, 1.0), 1.0);
     // ... and two of them make one last bit.
-    assert_eq!(dot(&with(&[(0, tiny), (1, tiny)]), &ones, 1.0), 1.0 + 2f32.powi(-23));
+    assert_eq!(
+        dot(&with(&[(0, tiny), (1, tiny)]), &ones, 1.0),
+        1.0 + 2f32.powi(-23)
+    );
     // In different halves of K each is cut by itself.
     assert_eq!(dot(&with(&[(0, tiny), (8, tiny)]), &ones, 1.0), 1.0);
     // 2^-24 is a denormal half: products below 2^-24 beside 1 vanish before the sum.
@@ -157,10 +185,12 @@ fn accumulation_truncates() {
 #[test]
 fn imma_layout_and_saturation() {
     let mut random = Random::new(77);
-    let a: Vec<Vec<i32>> =
-        (0..16).map(|_| (0..32).map(|_| random.word() as i8 as i32).collect()).collect();
-    let b: Vec<Vec<i32>> =
-        (0..32).map(|_| (0..8).map(|_| random.word() as u8 as i32).collect()).collect();
+    let a: Vec<Vec<i32>> = (0..16)
+        .map(|_| (0..32).map(|_| random.word() as i8 as i32).collect())
+        .collect();
+    let b: Vec<Vec<i32>> = (0..32)
+        .map(|_| (0..8).map(|_| random.word() as u8 as i32).collect())
+        .collect();
     let mut w = warp();
     for lane in 0..32 {
         let (group, within) = (lane / 4, lane % 4);
@@ -182,16 +212,26 @@ fn imma_layout_and_saturation() {
         if saturate {
             modifiers.push(M::SAT);
         }
-        let operands = [r(0), selected(8, Select::Row), selected(16, Select::Col), r(20)];
+        let operands = [
+            r(0),
+            selected(8, Select::Row),
+            selected(16, Select::Col),
+            r(20),
+        ];
         let after = run(&instruction(Opcode::IMMA, &modifiers, &operands), &w);
         for lane in 0..32 {
             for register in 0..4 {
                 let row = lane / 4 + 8 * (register / 2);
                 let column = 2 * (lane % 4) + register % 2;
-                let c = if lane % 2 == 0 { i64::from(i32::MAX) } else { 5 };
-                let sum = c + (0..32)
-                    .map(|l| i64::from(a[row][l]) * i64::from(b[l][column]))
-                    .sum::<i64>();
+                let c = if lane % 2 == 0 {
+                    i64::from(i32::MAX)
+                } else {
+                    5
+                };
+                let sum = c
+                    + (0..32)
+                        .map(|l| i64::from(a[row][l]) * i64::from(b[l][column]))
+                        .sum::<i64>();
                 let expected = if saturate {
                     sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32
                 } else {
@@ -214,9 +254,14 @@ fn dmma_layout() {
     set_wide(&mut w, 8, |lane| a[lane / 4][lane % 4].to_bits());
     set_wide(&mut w, 10, |lane| b[lane % 4][lane / 4].to_bits());
     for j in 0..2 {
-        set_wide(&mut w, 12 + 2 * j, |lane| c[lane / 4][2 * (lane % 4) + j].to_bits());
+        set_wide(&mut w, 12 + 2 * j, |lane| {
+            c[lane / 4][2 * (lane % 4) + j].to_bits()
+        });
     }
-    let after = run(&instruction(Opcode::DMMA, &[M::N884], &[r(0), r(8), r(10), r(12)]), &w);
+    let after = run(
+        &instruction(Opcode::DMMA, &[M::N884], &[r(0), r(8), r(10), r(12)]),
+        &w,
+    );
     for lane in 0..32 {
         for j in 0..2 {
             let (row, column) = (lane / 4, 2 * (lane % 4) + j);

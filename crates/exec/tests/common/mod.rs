@@ -8,7 +8,9 @@ use exec::{GlobalMemory, Launch, LaunchOptions, Module, Program};
 
 /// A file below `kernels/`.
 pub fn kernel_file(path: &str) -> Vec<u8> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../kernels").join(path);
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../../kernels")
+        .join(path);
     std::fs::read(&root).unwrap_or_else(|e| panic!("{}: {e}", root.display()))
 }
 
@@ -24,7 +26,11 @@ impl Loaded {
         let cubin = cubin::Cubin::parse(&kernel_file(path)).unwrap();
         let mut memory = GlobalMemory::new();
         let module = Arc::new(Module::load(&cubin, &mut memory).unwrap());
-        Loaded { cubin, module, memory }
+        Loaded {
+            cubin,
+            module,
+            memory,
+        }
     }
 
     pub fn launch(
@@ -40,7 +46,10 @@ impl Loaded {
     }
 
     pub fn upload<T: Copy + Into<Word>>(&mut self, name: &str, words: &[T]) -> u64 {
-        let bytes: Vec<u8> = words.iter().flat_map(|&w| w.into().0.to_le_bytes()).collect();
+        let bytes: Vec<u8> = words
+            .iter()
+            .flat_map(|&w| w.into().0.to_le_bytes())
+            .collect();
         let address = self.memory.allocate(bytes.len() as u64, name).unwrap();
         self.memory.write(address, &bytes).unwrap();
         address
@@ -49,7 +58,10 @@ impl Loaded {
     pub fn words(&self, address: u64, count: usize) -> Vec<u32> {
         let mut bytes = vec![0; 4 * count];
         self.memory.read(address, &mut bytes).unwrap();
-        bytes.chunks_exact(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect()
+        bytes
+            .chunks_exact(4)
+            .map(|c| u32::from_le_bytes(c.try_into().unwrap()))
+            .collect()
     }
 }
 
