@@ -93,7 +93,8 @@ pub struct Mark {
     pub kind: u8,
     /// Latency class (row of a producer, column of a consumer).
     pub class: u8,
-    /// Uniform registers and predicates: what a write needs of an earlier reader (index of
+    /// Uniform registers and predicates, sources of matrix instructions: what a write needs of an
+    /// earlier reader (index of
     /// [`hardware::latency::DistanceKind`]); [`NO_KIND`] for other files.
     pub overwrite_kind: u8,
     /// Whether it is the guard, which all active lanes read.
@@ -192,6 +193,8 @@ pub struct Program {
     pub places: usize,
     /// Instructions that go to the memory unit.
     pub memory_instructions: u32,
+    /// Whether some instruction needs its sources after issue: then all general writes are checked.
+    holds_sources: bool,
     /// Visibility distances: `[kind][producer][consumer]`.
     pub distances: Distances,
 }
@@ -202,6 +205,8 @@ pub struct Distances {
     classes: usize,
     cycles: Vec<u8>,
     largest: Vec<u8>,
+    /// `[kind][producer]`: the largest over all consumers.
+    largest_of: Vec<u8>,
 }
 
 impl Distances {
@@ -209,20 +214,25 @@ impl Distances {
         let classes = sass::Class::ALL.len();
         let mut cycles = Vec::with_capacity(DistanceKind::ALL.len() * classes * classes);
         let mut largest = vec![0u8; classes];
+        let mut largest_of = Vec::with_capacity(DistanceKind::ALL.len() * classes);
         for kind in DistanceKind::ALL {
             for (producer, largest) in largest.iter_mut().enumerate() {
+                let mut most = 0;
                 for consumer in 0..classes {
                     let distance = table.distance(*kind, producer, consumer);
                     let distance = distance.min(u8::MAX as u16) as u8;
-                    *largest = (*largest).max(distance);
+                    most = most.max(distance);
                     cycles.push(distance);
                 }
+                largest_of.push(most);
+                *largest = (*largest).max(most);
             }
         }
         Distances {
             classes,
             cycles,
             largest,
+            largest_of,
         }
     }
 
@@ -232,6 +242,19 @@ impl Distances {
         let index =
             (kind as usize * self.classes + producer as usize) * self.classes + consumer as usize;
         self.cycles[index] as u64
+    }
+
+    /// Whether an instruction of `class` still needs its general-register sources after it has been
+    /// issued (two-pass matrix instructions).
+    fn holds_sources(&self, class: sass::Class) -> bool {
+        let kind = DistanceKind::RegisterReadOverwrite as u8;
+        (0..self.classes).any(|writer| self.get(kind, class.index() as u8, writer as u8) > 1)
+    }
+
+    /// The largest distance of `kind` of any consumer of `producer`.
+    #[inline]
+    pub fn largest_of(&self, kind: u8, producer: u8) -> u64 {
+        self.largest_of[kind as usize * self.classes + producer as usize] as u64
     }
 
     /// The largest distance of any consumer of `producer`.
@@ -269,8 +292,13 @@ impl Program {
             marks: Vec::new(),
             places: registers + UNIFORM + 2 * PREDICATES,
             memory_instructions: 0,
+            holds_sources: false,
             distances: Distances::new(&table),
         };
+        program.holds_sources = descriptions
+            .iter()
+            .flat_map(|d| &d.footprint.reads)
+            .any(|read| read.file == File::General && program.distances.holds_sources(read.class));
         for description in descriptions {
             let row = program.row(description, &table, gpu, parameters, registers)?;
             program.rows.push(row);
@@ -325,8 +353,8 @@ impl Program {
                 1 << (write.first & 1)
             };
         }
-        let reads = self.marks_of(&description.footprint.reads, registers, read_kind);
-        let writes = self.marks_of(&description.footprint.writes, registers, overwrite_kind);
+        let reads = self.marks_of(&description.footprint.reads, registers, false);
+        let writes = self.marks_of(&description.footprint.writes, registers, true);
         let kind = shape.map_or(MemoryKind::Pass, |shape| shape.kind);
         let uniform = shape.is_none_or(|shape| shape.uniform_address);
         let (transfer, stages, sources_read) = memory_timing(
@@ -424,12 +452,8 @@ impl Program {
         (start, (self.operands.len() as u32 - start) as u8)
     }
 
-    fn marks_of(
-        &mut self,
-        uses: &[Use],
-        registers: usize,
-        kind: fn(&Use) -> DistanceKind,
-    ) -> (u32, u8) {
+    fn marks_of(&mut self, uses: &[Use], registers: usize, writes: bool) -> (u32, u8) {
+        let kind = if writes { overwrite_kind } else { read_kind };
         let start = self.marks.len() as u32;
         for used in uses {
             let base = match used.file {
@@ -447,6 +471,12 @@ impl Program {
                 overwrite_kind: match used.file {
                     File::Uniform => DistanceKind::UniformReadOverwrite as u8,
                     File::UniformPredicate => DistanceKind::UniformPredicateReadOverwrite as u8,
+                    File::General
+                        if self.holds_sources
+                            && (writes || self.distances.holds_sources(used.class)) =>
+                    {
+                        DistanceKind::RegisterReadOverwrite as u8
+                    }
                     _ => NO_KIND,
                 },
                 guard: used.role == Role::Guard,

@@ -99,6 +99,44 @@ fn needed(table: &LatencyTable, first: &Step, second: &Step, register: u8, write
     }
 }
 
+/// The fixed-latency reader before `second` that forbids overwriting `register` longest, with the cycles
+/// that must lie between the two.
+fn reader(
+    table: &LatencyTable,
+    steps: &[Step],
+    variable: &[bool],
+    times: &[u64],
+    second: &Step,
+    register: u8,
+) -> Option<(usize, u64)> {
+    let kind = DistanceKind::RegisterReadOverwrite;
+    let writer = touches(&second.description.footprint.writes, register)?;
+    let mut longest: Option<(usize, Class, u64)> = None;
+    for (index, step) in steps.iter().enumerate() {
+        if variable[index] {
+            continue;
+        }
+        for read in step.description.footprint.reads.iter() {
+            if register.wrapping_sub(read.first) >= read.count {
+                continue;
+            }
+            let most = (0..Class::ALL.len())
+                .map(|writer| table.distance(kind, read.class.index(), writer))
+                .max()
+                .unwrap_or(0);
+            let until = times[index] + u64::from(most);
+            if longest.is_none_or(|(_, _, other)| other <= until) {
+                longest = Some((index, read.class, until));
+            }
+        }
+    }
+    let (index, class, _) = longest?;
+    Some((
+        index,
+        table.distance(kind, class.index(), writer.index()).into(),
+    ))
+}
+
 /// Stalls and counters for `operations`.
 fn schedule(table: &LatencyTable, operations: &[Operation]) -> Scheduled {
     let mut out = Scheduled {
@@ -120,6 +158,11 @@ fn schedule(table: &LatencyTable, operations: &[Operation]) -> Scheduled {
             let writes_it = touches(&footprint.writes, register).is_some();
             if !reads_it && !writes_it {
                 continue;
+            }
+            if let Some((first, cycles)) =
+                reader(table, &out.steps, &out.variable, &times, &step, register)
+            {
+                earliest = earliest.max(times[first] + cycles);
             }
             let last = out
                 .steps
@@ -235,6 +278,17 @@ fn too_close(
     let mut pairs = BTreeSet::new();
     for second in 0..steps.len() {
         for register in 0..10u8 {
+            if let Some((first, needed)) = reader(
+                table,
+                &steps[..second],
+                &scheduled.variable,
+                cycles,
+                &steps[second],
+                register,
+            ) && cycles[second] - cycles[first] < needed
+            {
+                pairs.insert((HazardKind::WriteAfterRead, first as u32, second as u32));
+            }
             let last = steps[..second]
                 .iter()
                 .rposition(|s| touches(&s.description.footprint.writes, register).is_some());

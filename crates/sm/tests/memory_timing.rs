@@ -167,7 +167,7 @@ fn slots_add_up() {
     };
     let steps = vec![
         load(),
-        Step::iadd3(21, [20, 20, 20]).waits(1),
+        Step::iadd3(21, [20, 20, 20]).waits(1).stall(2),
         load(),
         Step::exit(),
     ];

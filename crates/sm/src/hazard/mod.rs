@@ -69,14 +69,14 @@ pub const NO_HAZARD: u16 = u16::MAX;
 struct Place {
     /// Last write: issue cycle << 8 | class, or a state.
     written: u64,
-    /// Last read of a uniform register or predicate: issue cycle << 8 | class.
-    uniform_read: u64,
+    /// The read that forbids overwriting the register longest: issue cycle << 8 | class.
+    read: u64,
     /// Lanes of the last write.
     lanes: u32,
     /// Pc of the last write.
     pc: u32,
-    /// Pc of the last read of a uniform register or predicate.
-    uniform_reader: u32,
+    /// Its pc.
+    reader: u32,
     /// Readers of variable latency that have not sampled yet.
     reading: u8,
     /// Entries under way that will write.
@@ -87,10 +87,10 @@ impl Place {
     /// Nothing under way.
     const QUIET: Place = Place {
         written: SETTLED,
-        uniform_read: SETTLED,
+        read: SETTLED,
         lanes: 0,
         pc: 0,
-        uniform_reader: 0,
+        reader: 0,
         reading: 0,
         writing: 0,
     };
@@ -219,10 +219,36 @@ impl Hazards {
                 );
             }
         }
+        self.note_reads(program, row, pc, slot, now);
         if variable {
             self.add_variable(program, row, pc, slot, lanes, now)
         } else {
             NO_HAZARD
+        }
+    }
+
+    /// Remembers the reads that forbid overwriting their registers for a while.
+    #[inline]
+    fn note_reads(&mut self, program: &Program, row: &Row, pc: u32, slot: u8, now: u64) {
+        let table = &mut self.warps[slot as usize];
+        for mark in program.marks(row.reads) {
+            if mark.overwrite_kind == NO_KIND {
+                continue;
+            }
+            let until = |read: u64| {
+                (read >> 8)
+                    + program
+                        .distances
+                        .largest_of(mark.overwrite_kind, read as u8)
+            };
+            let read = (now << 8) | mark.class as u64;
+            let first = mark.first as usize;
+            for place in &mut table.places[first..first + mark.count as usize] {
+                if place.read & 0xff == SETTLED || until(place.read) <= until(read) {
+                    place.read = read;
+                    place.reader = pc;
+                }
+            }
         }
     }
 
@@ -238,11 +264,7 @@ impl Hazards {
         lanes: u32,
         now: u64,
     ) {
-        let table = &mut self.warps[slot as usize];
-        if mark.overwrite_kind != NO_KIND {
-            table.places[place].uniform_read = (now << 8) | mark.class as u64;
-            table.places[place].uniform_reader = pc;
-        }
+        let table = &self.warps[slot as usize];
         let written = table.places[place].written;
         let class = written & 0xff;
         if class == SETTLED {
@@ -287,7 +309,7 @@ impl Hazards {
             self.check_readers(program, place, pc, slot, lanes, now);
         }
         if mark.overwrite_kind != NO_KIND {
-            self.check_uniform_reader(program, mark, place, pc, slot, now);
+            self.check_reader(program, mark, place, pc, slot, now);
         }
         let table = &mut self.warps[slot as usize];
         let written = table.places[place].written;

@@ -27,9 +27,9 @@ pub(super) struct Entry {
 const SAMPLE_DELAY: u64 = 3;
 
 impl Hazards {
-    /// A uniform register is overwritten: has its last reader sampled it? Uniform registers are sampled
-    /// a fixed time after issue, which differs between readers.
-    pub(super) fn check_uniform_reader(
+    /// A register is overwritten: has the reader that needs it longest sampled it? Fixed-latency readers
+    /// sample a fixed time after issue, which differs between classes.
+    pub(super) fn check_reader(
         &mut self,
         program: &Program,
         mark: &Mark,
@@ -38,7 +38,7 @@ impl Hazards {
         slot: u8,
         now: u64,
     ) {
-        let read = self.warps[slot as usize].places[place].uniform_read;
+        let read = self.warps[slot as usize].places[place].read;
         let class = read & 0xff;
         if class == SETTLED {
             return;
@@ -47,9 +47,8 @@ impl Hazards {
             .distances
             .get(mark.overwrite_kind, class as u8, mark.class);
         let found = now - (read >> 8);
-        // The instruction's own read does not count.
-        if found > 0 && found < needed {
-            let first = self.warps[slot as usize].places[place].uniform_reader;
+        if found < needed {
+            let first = self.warps[slot as usize].places[place].reader;
             let kind = HazardKind::WriteAfterRead;
             self.report(kind, first, pc, place, found, needed, slot, now);
         }
