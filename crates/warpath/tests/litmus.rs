@@ -61,10 +61,19 @@ fn functional_mode_makes_progress_and_agrees() {
 }
 
 #[test]
-fn on_the_other_architectures() {
+fn on_every_architecture_without_hazards() {
     for file in litmus() {
-        for gpu in ["a100-sxm4-40gb", "rtx-4090"] {
-            run(&file, &["--gpu", gpu]);
+        for gpu in common::GPUS {
+            let outcome = run(&file, &["--gpu", gpu]);
+            for launch in outcome.report.as_array().unwrap() {
+                let hazards = &launch["hazards"];
+                assert_eq!(
+                    hazards["count"],
+                    0,
+                    "{} on {gpu}: {hazards:#}",
+                    file.display()
+                );
+            }
         }
     }
 }
