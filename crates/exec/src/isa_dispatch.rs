@@ -3,6 +3,8 @@
 //! was found to have.
 
 use crate::family::vector;
+use crate::lower::Address;
+use crate::memory::address::{Survey, survey_lanes};
 use crate::micro::Vector;
 use crate::warp::Warp;
 
@@ -90,41 +92,70 @@ impl Host for Fused {
     const FMA: bool = true;
 }
 
-#[inline(never)]
-fn baseline(op: &Vector, warp: &mut Warp, lanes: u32) {
-    vector::execute::<Baseline>(op, warp, lanes);
+/// Compiles a function for each instruction set and calls the chosen one.
+macro_rules! for_each_isa {
+    (
+        $(#[$doc:meta])*
+        $name:ident in $module:ident ($($arg:ident: $type:ty),*) $(-> $result:ty)?,
+        baseline $baseline:expr, fused $fused:expr
+    ) => {
+        mod $module {
+            use super::*;
+
+            #[inline(never)]
+            pub(super) fn baseline($($arg: $type),*) $(-> $result)? {
+                $baseline
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+            #[inline(never)]
+            pub(super) fn avx2($($arg: $type),*) $(-> $result)? {
+                $fused
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(
+                enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt"
+            )]
+            #[inline(never)]
+            pub(super) fn avx512($($arg: $type),*) $(-> $result)? {
+                $fused
+            }
+        }
+
+        $(#[$doc])*
+        #[inline(always)]
+        #[allow(unsafe_code)]
+        pub(crate) fn $name(host: HostIsa, $($arg: $type),*) $(-> $result)? {
+            match host {
+                HostIsa::Baseline => $module::baseline($($arg),*),
+                // SAFETY: a launch holds `HostIsa::Avx2` only if `is_available` found every feature
+                // that this function is compiled for (`Launch::new`).
+                #[cfg(target_arch = "x86_64")]
+                HostIsa::Avx2 => unsafe { $module::avx2($($arg),*) },
+                // SAFETY: as above for every feature that this function is compiled for.
+                #[cfg(target_arch = "x86_64")]
+                HostIsa::Avx512 => unsafe { $module::avx512($($arg),*) },
+                #[cfg(not(target_arch = "x86_64"))]
+                HostIsa::Avx2 | HostIsa::Avx512 => $module::baseline($($arg),*),
+            }
+        }
+    };
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
-#[inline(never)]
-fn avx2(op: &Vector, warp: &mut Warp, lanes: u32) {
-    vector::execute::<Fused>(op, warp, lanes);
+for_each_isa! {
+    /// Executes a register-file operation in `lanes` of `warp`.
+    execute in execute_as (op: &Vector, warp: &mut Warp, lanes: u32),
+    baseline vector::execute::<Baseline>(op, warp, lanes),
+    fused vector::execute::<Fused>(op, warp, lanes)
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(
-    enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt"
-)]
-#[inline(never)]
-fn avx512(op: &Vector, warp: &mut Warp, lanes: u32) {
-    vector::execute::<Fused>(op, warp, lanes);
-}
-
-/// Executes a register-file operation in `lanes` of `warp`.
-#[inline(always)]
-#[allow(unsafe_code)]
-pub(crate) fn execute(host: HostIsa, op: &Vector, warp: &mut Warp, lanes: u32) {
-    match host {
-        HostIsa::Baseline => baseline(op, warp, lanes),
-        // SAFETY: a launch holds `HostIsa::Avx2` only if `is_available` found every feature that
-        // `avx2` is compiled for (`Launch::new`).
-        #[cfg(target_arch = "x86_64")]
-        HostIsa::Avx2 => unsafe { avx2(op, warp, lanes) },
-        // SAFETY: as above for every feature that `avx512` is compiled for.
-        #[cfg(target_arch = "x86_64")]
-        HostIsa::Avx512 => unsafe { avx512(op, warp, lanes) },
-        #[cfg(not(target_arch = "x86_64"))]
-        HostIsa::Avx2 | HostIsa::Avx512 => baseline(op, warp, lanes),
-    }
+for_each_isa! {
+    /// Computes and surveys the addresses of an access.
+    survey in survey_as (
+        warp: &Warp, address: &Address, wide: bool, bytes: u32, mask: u32, to: &mut [u64; 32]
+    ) -> Survey,
+    baseline survey_lanes(warp, address, wide, bytes, mask, to),
+    fused survey_lanes(warp, address, wide, bytes, mask, to)
 }

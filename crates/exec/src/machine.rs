@@ -31,6 +31,7 @@ pub(crate) struct Machine {
     /// Which SM it is.
     pub(crate) sm: u16,
     operation: Box<Operation>,
+    words: Box<[Lanes; 4]>,
     /// Skipped instructions by pc (`UnknownOp::Nop`).
     pub(crate) skipped: Vec<u64>,
 }
@@ -49,6 +50,7 @@ impl Machine {
             ctas: (0..ctas).map(|_| Cta::empty()).collect(),
             sm,
             operation: Box::new(Operation::empty()),
+            words: Box::new([Lanes::ZERO; 4]),
             skipped,
         }
     }
@@ -147,6 +149,7 @@ impl Machine {
             locals,
             ctas,
             operation,
+            words,
             sm,
             ..
         } = self;
@@ -160,11 +163,13 @@ impl Machine {
                 if lanes != 0 {
                     let cta = warp.cta as usize;
                     let mut unit = Unit {
+                        host: launch.host(),
                         warp,
                         shared: &mut ctas[cta].shared,
                         local: &mut locals[place],
                         banks: &launch.banks,
                         operation,
+                        words,
                     };
                     if let Err(trouble) = access::execute(op, &mut unit, lanes, port, effect) {
                         let Trouble { lane, kind } = *trouble;
@@ -177,11 +182,13 @@ impl Machine {
                 if lanes != 0 {
                     let cta = warp.cta as usize;
                     let mut unit = Unit {
+                        host: launch.host(),
                         warp,
                         shared: &mut ctas[cta].shared,
                         local: &mut locals[place],
                         banks: &launch.banks,
                         operation,
+                        words,
                     };
                     if let Err(trouble) = atomic::execute(op, &mut unit, lanes, port, effect) {
                         let Trouble { lane, kind } = *trouble;

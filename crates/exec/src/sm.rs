@@ -10,7 +10,8 @@ use source::{
 use crate::lanes::lanes_of;
 use crate::launch::Launch;
 use crate::machine::Machine;
-use crate::memory::access::{put, write_words};
+use crate::memory::access::write_words;
+use crate::memory::copy::put;
 use crate::memory::deferred::{Kind, extend};
 use crate::memory::global::GlobalMemory;
 use crate::memory::overlay::{self, Window, WindowPort};

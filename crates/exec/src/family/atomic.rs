@@ -5,13 +5,12 @@ use source::{Effect, FaultKind, Operation as Access, Space};
 
 use crate::lanes::{Lanes, lanes_of};
 use crate::lower::{Address, Lowered, Reader, refuse};
-use crate::memory::access::{
-    Done, Trouble, Unit, addresses_narrow, addresses_wide, check_global, note, shared_value,
-    write_words,
-};
+use crate::memory::access::{Done, Trouble, Unit, note, write_words};
+use crate::memory::address::{check_global, check_offsets, survey};
 use crate::memory::deferred;
 use crate::memory::generic;
 use crate::memory::port::Port;
+use crate::memory::shared::SharedMemory;
 use crate::rounding::{
     DOUBLE_NAN, brain_to_f32, canonical, f32_to_brain, f32_to_half, flush, half_to_f32,
 };
@@ -300,33 +299,26 @@ fn value(words: &[Lanes; 2], lane: usize) -> u64 {
     u64::from(words[1][lane]) << 32 | u64::from(words[0][lane])
 }
 
-/// Checks alignment and bounds of shared addresses.
-fn check_shared(unit: &Unit<'_>, addresses: &[u64; 32], lanes: u32, bytes: u32) -> Done {
-    for lane in lanes_of(lanes) {
-        let address = addresses[lane];
-        let kind = if !address.is_multiple_of(u64::from(bytes)) {
-            FaultKind::Misaligned {
-                space: "shared",
-                address,
-                bytes,
-            }
-        } else if !unit.shared.holds(address, u64::from(bytes)) {
-            let nearest = Some(format!("the block has {} bytes", unit.shared.len()));
-            FaultKind::OutOfBounds {
-                space: "shared",
-                address,
-                bytes,
-                nearest,
-            }
-        } else {
-            continue;
-        };
-        return Err(Box::new(Trouble {
-            lane: Some(lane as u8),
-            kind,
-        }));
+/// Addresses of shared memory, checked.
+fn shared_addresses(
+    unit: &Unit<'_>,
+    address: &Address,
+    bytes: u32,
+    mask: u32,
+    effect: &mut Effect,
+) -> Done {
+    let to = &mut effect.access.addresses;
+    let found = survey(unit.host, unit.warp, address, false, bytes, mask, to);
+    check_offsets(to, mask, Some(found), bytes, unit.shared.len(), "shared")
+}
+
+/// Reads 4 or 8 bytes of shared memory.
+fn shared_value(shared: &SharedMemory, offset: u32, bytes: u32) -> u64 {
+    if bytes == 8 {
+        u64::from_le_bytes(shared.read::<8>(offset))
+    } else {
+        u64::from(shared.word(offset))
     }
-    Ok(())
 }
 
 /// Applies an atomic to shared memory.
@@ -372,8 +364,7 @@ pub(crate) fn execute<P: Port>(
             arithmetic,
         } => {
             let bytes = arithmetic.kind.bytes();
-            addresses_narrow(unit.warp, address, &mut effect.access.addresses);
-            check_shared(unit, &effect.access.addresses, mask, bytes)?;
+            shared_addresses(unit, address, bytes, mask, effect)?;
             let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
             on_shared(
                 unit,
@@ -404,8 +395,7 @@ pub(crate) fn execute<P: Port>(
             bytes,
         } => {
             let bytes = u32::from(bytes);
-            addresses_narrow(unit.warp, address, &mut effect.access.addresses);
-            check_shared(unit, &effect.access.addresses, mask, bytes)?;
+            shared_addresses(unit, address, bytes, mask, effect)?;
             let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
             on_shared(
                 unit,
@@ -425,8 +415,7 @@ pub(crate) fn execute<P: Port>(
             Ok(())
         }
         Op::SharedCount { row, ref address } => {
-            addresses_narrow(unit.warp, address, &mut effect.access.addresses);
-            check_shared(unit, &effect.access.addresses, mask, 4)?;
+            shared_addresses(unit, address, 4, mask, effect)?;
             on_shared(unit, &effect.access.addresses, mask, 4, row, |old, _| {
                 (u64::from((old as u32).wrapping_add(1)), old)
             });
@@ -449,9 +438,11 @@ pub(crate) fn execute<P: Port>(
             reduction,
         } => {
             let bytes = arithmetic.kind.bytes();
-            addresses_wide(unit.warp, address, &mut effect.access.addresses);
+            let to = &mut effect.access.addresses;
+            let found = survey(unit.host, unit.warp, address, true, bytes, mask, to);
             let mut lanes = mask;
             let mut on_chip = 0;
+            let mut found = Some(found);
             if generic {
                 let spaces = generic::resolve(&mut effect.access.addresses, mask);
                 if spaces.local != 0 && out == 7 {
@@ -463,6 +454,9 @@ pub(crate) fn execute<P: Port>(
                     }));
                 }
                 (lanes, on_chip) = (spaces.global, spaces.shared);
+                if lanes != mask {
+                    found = None;
+                }
             }
             if out != 7 {
                 on_chip = 0;
@@ -473,7 +467,8 @@ pub(crate) fn execute<P: Port>(
             }
             let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
             if on_chip != 0 {
-                check_shared(unit, &effect.access.addresses, on_chip, bytes)?;
+                let offsets = &effect.access.addresses;
+                check_offsets(offsets, on_chip, None, bytes, unit.shared.len(), "shared")?;
                 on_shared(
                     unit,
                     &effect.access.addresses,
@@ -497,7 +492,7 @@ pub(crate) fn execute<P: Port>(
                 note(effect, Space::Shared, kind, on_chip, bytes);
                 return Ok(());
             }
-            check_global(port, &effect.access.addresses, lanes, bytes)?;
+            check_global(port, &effect.access.addresses, lanes, found, bytes)?;
             let operation = &mut *unit.operation;
             operation.kind = deferred::Kind::Atomic(arithmetic);
             operation.lanes = lanes;

@@ -1,6 +1,12 @@
 //! Generic addresses: two windows of the 64-bit space stand for shared and local memory, the rest is
 //! global. The windows are the same on every SM and above everything that is allocated.
 
+use crate::lanes::Lanes;
+use crate::lower::Address;
+use crate::memory::Named;
+use crate::memory::access::Unit;
+use crate::memory::address::survey;
+
 /// Generic address of byte 0 of shared memory (driver constant c[0x0][0x18]).
 pub(crate) const SHARED_WINDOW: u64 = 0xfff_0000_0000;
 
@@ -38,6 +44,28 @@ pub(crate) fn resolve(addresses: &mut [u64; 32], mask: u32) -> Spaces {
         }
     }
     spaces
+}
+
+/// QSPC: which lanes' addresses lie in a space.
+pub(crate) fn query(
+    unit: &mut Unit<'_>,
+    out: u8,
+    row: u16,
+    address: &Address,
+    space: Named,
+    mask: u32,
+) {
+    let mut addresses = [0; 32];
+    survey(unit.host, unit.warp, address, true, 1, mask, &mut addresses);
+    let spaces = resolve(&mut addresses, mask);
+    let set = match space {
+        Named::Shared => spaces.shared,
+        Named::Local => spaces.local,
+        Named::Global | Named::Generic => spaces.global,
+    };
+    unit.warp
+        .write(row, &Lanes::from_fn(|lane| set >> lane & 1), mask);
+    unit.warp.write_predicate(out, set, mask);
 }
 
 #[cfg(test)]

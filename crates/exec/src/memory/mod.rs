@@ -1,20 +1,27 @@
 //! Loads and stores of every space.
 //!
+//! The way of an access: `access` (which instruction), `address` (lanes' addresses, surveyed and
+//! checked), `load_store`, `constant`, `matrix` and `copy` (what it does), then the spaces:
+//!
 //! * [`global`] — device memory: allocations and pages;
 //! * `generic` — which space a generic address lies in;
 //! * `local` — per-thread memory, interleaved over the lanes of a warp;
 //! * `shared` — a CTA's shared memory;
-//! * `access` — what the load and store instructions do;
 //! * `port` — the way to device memory: at once in functional mode, by the visibility rules of
 //!   DESIGN.md V1 to V5 in timing mode;
 //! * `overlay` — an SM's own stores of this quantum, and the log from which all SMs' are published;
 //! * `deferred` — operations that take effect at their slice.
 
 pub(crate) mod access;
+pub(crate) mod address;
+pub(crate) mod constant;
+pub(crate) mod copy;
 pub(crate) mod deferred;
 pub(crate) mod generic;
 pub mod global;
+pub(crate) mod load_store;
 pub(crate) mod local;
+pub(crate) mod matrix;
 pub(crate) mod overlay;
 pub(crate) mod port;
 pub(crate) mod shared;

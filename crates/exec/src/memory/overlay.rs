@@ -17,8 +17,9 @@ struct Entry {
     cycle: Cycle,
     sub_core: u8,
     bytes: u8,
+    consecutive: bool,
     lanes: u32,
-    /// First of its addresses, one for each lane, and of its words.
+    /// First of its addresses (one for each lane, or one alone if consecutive) and of its words.
     address: u32,
     word: u32,
 }
@@ -37,24 +38,26 @@ impl StoreLog {
             cycle,
             sub_core,
             bytes: batch.bytes as u8,
+            consecutive: batch.consecutive,
             lanes: batch.lanes,
             address: self.addresses.len() as u32,
             word: self.words.len() as u32,
         });
         let count = batch.bytes.div_ceil(4) as usize;
-        if batch.lanes == u32::MAX {
+        if batch.consecutive {
+            self.addresses.push(batch.addresses[0]);
+        } else if batch.lanes == u32::MAX {
             self.addresses.extend_from_slice(batch.addresses);
-            for lanes in words.iter().take(count) {
-                self.words.extend_from_slice(&lanes.0);
-            }
         } else {
-            for lane in lanes_of(batch.lanes) {
-                self.addresses.push(batch.addresses[lane]);
-            }
-            for lanes in words.iter().take(count) {
-                for lane in lanes_of(batch.lanes) {
-                    self.words.push(lanes[lane]);
-                }
+            self.addresses
+                .extend(lanes_of(batch.lanes).map(|lane| batch.addresses[lane]));
+        }
+        for lanes in words.iter().take(count) {
+            if batch.lanes == u32::MAX {
+                self.words.extend_from_slice(&lanes.0);
+            } else {
+                self.words
+                    .extend(lanes_of(batch.lanes).map(|lane| lanes[lane]));
             }
         }
     }
@@ -78,7 +81,15 @@ impl StoreLog {
         let mut addresses = [0; 32];
         let mut words = [Lanes::ZERO; 4];
         let from = entry.address as usize;
-        addresses[..lanes].copy_from_slice(&self.addresses[from..from + lanes]);
+        let bytes = u32::from(entry.bytes);
+        if entry.consecutive {
+            let first = self.addresses[from];
+            for (lane, address) in addresses.iter_mut().enumerate() {
+                *address = first + lane as u64 * u64::from(bytes);
+            }
+        } else {
+            addresses[..lanes].copy_from_slice(&self.addresses[from..from + lanes]);
+        }
         for (index, place) in words.iter_mut().enumerate().take(count) {
             let from = entry.word as usize + index * lanes;
             place.0[..lanes].copy_from_slice(&self.words[from..from + lanes]);
@@ -88,12 +99,12 @@ impl StoreLog {
         } else {
             (1 << lanes) - 1
         };
-        let block = locate(memory, &addresses, mask, u32::from(entry.bytes));
         let batch = Batch {
             addresses: &addresses,
             lanes: mask,
-            bytes: u32::from(entry.bytes),
-            block,
+            bytes,
+            block: locate(memory, &addresses, mask, bytes),
+            consecutive: entry.consecutive,
         };
         port::write(memory, &batch, &words);
     }

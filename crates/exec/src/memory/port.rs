@@ -6,6 +6,7 @@ use source::Token;
 use crate::lanes::{Lanes, lanes_of};
 use crate::memory::deferred::Operation;
 use crate::memory::global::{GlobalMemory, Place};
+use crate::memory::shared::words_of;
 
 /// Addresses of one access to device memory, found and aligned.
 pub(crate) struct Batch<'a> {
@@ -17,6 +18,8 @@ pub(crate) struct Batch<'a> {
     pub(crate) bytes: u32,
     /// Lowest address and the place of it, if one allocation holds all lanes.
     pub(crate) block: Option<(u64, Place)>,
+    /// All lanes take part, each at the address behind the one before.
+    pub(crate) consecutive: bool,
 }
 
 /// How device memory is reached.
@@ -77,23 +80,6 @@ impl Port for DirectPort<'_> {
     }
 }
 
-/// Whether lane i is at the lowest address plus i times the access size, in all lanes.
-#[inline(always)]
-pub(crate) fn is_consecutive(batch: &Batch<'_>) -> bool {
-    if batch.lanes != u32::MAX {
-        return false;
-    }
-    let first = batch.addresses[0];
-    let bytes = u64::from(batch.bytes);
-    let mut differs = 0;
-    let mut lane = 0;
-    while lane < 32 {
-        differs |= batch.addresses[lane] ^ first.wrapping_add(lane as u64 * bytes);
-        lane += 1;
-    }
-    differs == 0
-}
-
 /// Reads a batch from an image.
 #[inline(always)]
 pub(crate) fn read(memory: &GlobalMemory, batch: &Batch<'_>, words: &mut [Lanes; 4]) {
@@ -134,10 +120,14 @@ pub(crate) fn from_words<const N: usize>(words: [u32; 4]) -> [u8; N] {
 fn gather<const N: usize>(memory: &GlobalMemory, batch: &Batch<'_>, words: &mut [Lanes; 4]) {
     let count = N.div_ceil(4);
     if let Some((lowest, place)) = batch.block {
-        if N >= 4 && is_consecutive(batch) && place.to_page_end() >= 32 * N as u64 {
+        if N >= 4 && batch.consecutive && place.to_page_end() >= 32 * N as u64 {
             match memory.page(place) {
                 Some(page) => {
                     if let Some(block) = page.get(..32 * N) {
+                        if N == 4 {
+                            words[0] = words_of(block);
+                            return;
+                        }
                         for (lane, chunk) in block.chunks_exact(N).enumerate() {
                             for (index, word) in chunk.chunks_exact(4).enumerate() {
                                 words[index][lane] =
@@ -196,7 +186,7 @@ fn element<const N: usize>(words: &[Lanes; 4], lane: usize) -> [u8; N] {
 #[inline(always)]
 fn scatter<const N: usize>(memory: &mut GlobalMemory, batch: &Batch<'_>, words: &[Lanes; 4]) {
     if let Some((lowest, place)) = batch.block {
-        if N >= 4 && is_consecutive(batch) && place.to_page_end() >= 32 * N as u64 {
+        if N >= 4 && batch.consecutive && place.to_page_end() >= 32 * N as u64 {
             let page = memory.page_mut(place);
             if let Some(block) = page.get_mut(..32 * N) {
                 for (lane, chunk) in block.chunks_exact_mut(N).enumerate() {

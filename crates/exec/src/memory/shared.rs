@@ -1,6 +1,7 @@
 //! A CTA's shared memory: bytes with bounds.
 
 use crate::lanes::{Lanes, lanes_of};
+use crate::memory::address::Survey;
 
 /// Shared memory of one CTA.
 #[derive(Clone, Debug, Default)]
@@ -18,12 +19,6 @@ impl SharedMemory {
     /// Number of bytes.
     pub(crate) fn len(&self) -> u32 {
         self.bytes.len() as u32
-    }
-
-    /// Whether `bytes` bytes at `offset` are inside.
-    #[inline(always)]
-    pub(crate) fn holds(&self, offset: u64, bytes: u64) -> bool {
-        offset + bytes <= self.bytes.len() as u64
     }
 
     /// Reads `N` bytes, zero outside.
@@ -54,19 +49,97 @@ impl SharedMemory {
         }
     }
 
-    /// Words `index` of an access of `bytes` (at least 4) in the lanes of `mask`.
+    /// Reads each lane's bytes into words; the offsets were checked.
     #[inline(always)]
-    pub(crate) fn gather_words(&self, offsets: &[u64; 32], mask: u32, index: u32) -> Lanes {
-        let mut result = Lanes::ZERO;
-        if mask == u32::MAX {
-            for lane in 0..32 {
-                result[lane] = self.word(offsets[lane] as u32 + 4 * index);
+    pub(crate) fn load(
+        &self,
+        offsets: &[u64; 32],
+        lanes: u32,
+        survey: Option<Survey>,
+        bytes: u32,
+        words: &mut [Lanes; 4],
+    ) {
+        if bytes < 4 {
+            for lane in lanes_of(lanes) {
+                let offset = offsets[lane] as u32;
+                words[0][lane] = if bytes == 1 {
+                    u32::from(self.read::<1>(offset)[0])
+                } else {
+                    u32::from(u16::from_le_bytes(self.read::<2>(offset)))
+                };
             }
-        } else {
-            for lane in lanes_of(mask) {
-                result[lane] = self.word(offsets[lane] as u32 + 4 * index);
+            return;
+        }
+        let count = (bytes / 4) as usize;
+        match survey {
+            // One address for all: a broadcast.
+            Some(survey) if survey.lowest == survey.highest => {
+                for (index, word) in words.iter_mut().enumerate().take(count) {
+                    *word = Lanes::splat(self.word(survey.lowest as u32 + 4 * index as u32));
+                }
+            }
+            Some(survey) if survey.consecutive && bytes == 4 => {
+                let from = survey.lowest as usize;
+                if let Some(block) = self.bytes.get(from..from + 128) {
+                    words[0] = words_of(block);
+                }
+            }
+            _ => {
+                for (index, word) in words.iter_mut().enumerate().take(count) {
+                    for lane in lanes_of(lanes) {
+                        word[lane] = self.word(offsets[lane] as u32 + 4 * index as u32);
+                    }
+                }
             }
         }
-        result
     }
+
+    /// Writes each lane's bytes, lanes in rising order; the offsets were checked.
+    #[inline(always)]
+    pub(crate) fn store(
+        &mut self,
+        offsets: &[u64; 32],
+        lanes: u32,
+        survey: Option<Survey>,
+        bytes: u32,
+        words: &[Lanes; 4],
+    ) {
+        if bytes < 4 {
+            for lane in lanes_of(lanes) {
+                let word = words[0][lane].to_le_bytes();
+                self.write(offsets[lane] as u32, &word[..bytes as usize]);
+            }
+            return;
+        }
+        if let Some(survey) = survey
+            && survey.consecutive
+            && bytes == 4
+        {
+            let from = survey.lowest as usize;
+            if let Some(block) = self.bytes.get_mut(from..from + 128) {
+                for (place, word) in block.chunks_exact_mut(4).zip(words[0].0) {
+                    place.copy_from_slice(&word.to_le_bytes());
+                }
+            }
+            return;
+        }
+        for lane in lanes_of(lanes) {
+            let offset = offsets[lane] as usize;
+            if let Some(place) = self.bytes.get_mut(offset..offset + bytes as usize) {
+                for (index, part) in place.chunks_exact_mut(4).enumerate() {
+                    part.copy_from_slice(&words[index & 3][lane].to_le_bytes());
+                }
+            }
+        }
+    }
+}
+
+/// Thirty-two words from 128 bytes.
+#[inline(always)]
+pub(crate) fn words_of(block: &[u8]) -> Lanes {
+    let mut lanes = Lanes::ZERO;
+    for (word, bytes) in lanes.0.iter_mut().zip(block.chunks_exact(4)) {
+        *word = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+    }
+    lanes
 }

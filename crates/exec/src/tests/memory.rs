@@ -48,6 +48,8 @@ impl Bench {
         };
         let micro = lower(i, context).unwrap_or_else(|e| panic!("{}: {e}", i.display(0)));
         let mut unit = Unit {
+            host: HostIsa::best(),
+            words: &mut [Lanes::ZERO; 4],
             warp: &mut self.warp,
             shared: &mut self.shared,
             local: &mut self.local,
