@@ -15,6 +15,7 @@ pub(crate) mod predicate;
 pub(crate) mod shuffle_vote;
 pub(crate) mod special_function;
 pub(crate) mod tensor;
+pub(crate) mod tensor_float;
 pub(crate) mod uniform;
 pub(crate) mod vector;
 

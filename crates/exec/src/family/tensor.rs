@@ -1,17 +1,16 @@
 //! Matrix multiply-accumulate. Fragments lie across the warp as PTX lays them out.
 //!
-//! Half-precision, brain-float and TF32 products are summed as microsoft/MMA-Sim found on Ampere and
-//! Ada (arXiv 2511.10909): the accumulator and the products of one step are aligned to the largest
-//! exponent among them, cut off 24 bits below it, added exactly, and the sum is cut to single
-//! precision (or rounded to half). Steps are half of K for 16816 and TF32 1688, all of K otherwise.
+//! Half, brain-float and TF32 matrices are in `tensor_float`.
 
 use sass::{Modifier, Opcode};
 
 use crate::lanes::Lanes;
 use crate::lower::{Lowered, Reader, refuse};
 use crate::micro::PredicateSource;
-use crate::rounding::{DOUBLE_NAN, HALF, HALF_NAN, NAN, Rounding, half_to_f32, narrow};
+use crate::rounding::DOUBLE_NAN;
 use crate::warp::Warp;
+
+use super::tensor_float::{self, Matrices};
 
 /// Element type of A and B.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -249,260 +248,12 @@ fn double_source(r: &mut Reader<'_>, count: u16) -> Lowered<(Option<u16>, u8)> {
     }
 }
 
-fn register(warp: &Warp, first: Option<u16>, index: u16) -> Lanes {
+/// A register of an operand; RZ is zero.
+#[inline(always)]
+pub(crate) fn register(warp: &Warp, first: Option<u16>, index: u16) -> Lanes {
     first.map_or(Lanes::ZERO, |first| {
         warp.registers[(first + index) as usize]
     })
-}
-
-/// A value as a significand of at most 24 bits times 2^exponent; zero has the least exponent.
-#[derive(Clone, Copy)]
-struct Term {
-    /// Signed significand with 23 fraction bits.
-    significand: i64,
-    exponent: i32,
-}
-
-/// What a single is: a finite term, or not finite.
-fn term(value: f32) -> Option<Term> {
-    let bits = value.to_bits();
-    let exponent = (bits >> 23 & 0xff) as i32;
-    if exponent == 0xff {
-        return None;
-    }
-    let fraction = i64::from(bits & 0x7f_ffff);
-    let significand = if exponent == 0 {
-        fraction
-    } else {
-        fraction | 1 << 23
-    };
-    let exponent = if significand == 0 {
-        -126
-    } else {
-        exponent.max(1) - 127
-    };
-    Some(Term {
-        significand: if bits >> 31 == 1 {
-            -significand
-        } else {
-            significand
-        },
-        exponent,
-    })
-}
-
-/// A half's exponent range is its own: denormal halves have the exponent of the least normal one.
-fn half_term(bits: u32) -> Option<Term> {
-    let exponent = (bits >> 10 & 0x1f) as i32;
-    if exponent == 0x1f {
-        return None;
-    }
-    let fraction = i64::from(bits & 0x3ff) << 13;
-    let significand = if exponent == 0 {
-        fraction
-    } else {
-        fraction | 1 << 23
-    };
-    let exponent = if significand == 0 {
-        -126
-    } else {
-        exponent.max(1) - 15
-    };
-    let negative = bits >> 15 & 1 == 1;
-    Some(Term {
-        significand: if negative { -significand } else { significand },
-        exponent,
-    })
-}
-
-/// Fraction bits kept below the largest exponent.
-const KEPT: i32 = 24;
-
-/// The accumulator plus the products, summed as the tensor core does. `None` terms were not finite
-/// and are handled by the caller.
-fn fused_sum(c: Term, products: &[(Term, Term)]) -> (i64, i32) {
-    let mut largest = c.exponent;
-    for (a, b) in products {
-        largest = largest.max(a.exponent + b.exponent);
-    }
-    let align = |significand: i64, fraction: i32, exponent: i32| -> i64 {
-        // Towards zero.
-        let shift = fraction - KEPT + largest - exponent;
-        let magnitude = significand.unsigned_abs();
-        let cut = if shift >= 64 {
-            0
-        } else if shift >= 0 {
-            magnitude >> shift
-        } else {
-            magnitude << -shift
-        };
-        if significand < 0 {
-            -(cut as i64)
-        } else {
-            cut as i64
-        }
-    };
-    let mut sum = align(c.significand, 23, c.exponent);
-    for (a, b) in products {
-        sum += align(a.significand * b.significand, 46, a.exponent + b.exponent);
-    }
-    (sum, largest - KEPT)
-}
-
-/// sum · 2^exponent cut to single precision.
-fn to_single(sum: i64, exponent: i32) -> f32 {
-    let value = sum as f64 * 2f64.powi(exponent);
-    f32::from_bits(narrow_toward_zero(value))
-}
-
-/// Cut to single precision; too large becomes infinite.
-fn narrow_toward_zero(value: f64) -> u32 {
-    if value.abs() >= 2f64.powi(128) {
-        return f32::INFINITY.copysign(value as f32).to_bits();
-    }
-    narrow(value, crate::rounding::SINGLE, Rounding::Zero)
-}
-
-/// One step for one element of the result.
-fn step(c: f32, c_half: bool, a: &[u32], b: &[u32], element: Element) -> u32 {
-    let widen = |bits: u32| match element {
-        Element::Half => half_to_f32(bits),
-        Element::Brain => f32::from_bits(bits << 16),
-        Element::Tf32 => f32::from_bits(bits & 0xffff_e000),
-    };
-    let parts = |bits: u32| match element {
-        Element::Half => half_term(bits),
-        _ => term(widen(bits)),
-    };
-    let mut products = [(
-        Term {
-            significand: 0,
-            exponent: 0,
-        },
-        Term {
-            significand: 0,
-            exponent: 0,
-        },
-    ); 16];
-    let mut finite = true;
-    for (place, (&x, &y)) in products.iter_mut().zip(a.iter().zip(b)) {
-        match (parts(x), parts(y)) {
-            (Some(x), Some(y)) => *place = (x, y),
-            _ => finite = false,
-        }
-    }
-    match term(c) {
-        Some(c) if finite => {
-            let (sum, exponent) = fused_sum(c, &products[..a.len()]);
-            if c_half {
-                narrow(sum as f64 * 2f64.powi(exponent), HALF, Rounding::Nearest)
-            } else {
-                to_single(sum, exponent).to_bits()
-            }
-        }
-        _ => {
-            // Infinities and NaN: the plain sum tells which.
-            let sum = a.iter().zip(b).fold(f64::from(c), |sum, (&x, &y)| {
-                sum + f64::from(widen(x)) * f64::from(widen(y))
-            });
-            match (c_half, sum.is_nan()) {
-                (true, true) => HALF_NAN,
-                (false, true) => NAN,
-                (true, false) => narrow(sum, HALF, Rounding::Nearest),
-                (false, false) => (sum as f32).to_bits(),
-            }
-        }
-    }
-}
-
-fn float(warp: &mut Warp, op: &Op) {
-    let Op::Float {
-        row,
-        a,
-        b,
-        c,
-        k,
-        element,
-        single,
-    } = *op
-    else {
-        return;
-    };
-    let k = k as usize;
-    let tf32 = element == Element::Tf32;
-    // A: row-major 16 × k, B: column-major 8 columns of k.
-    let mut matrix_a = [[0u32; 16]; 16];
-    let mut matrix_b = [[0u32; 16]; 8];
-    let per_register = if tf32 { 1 } else { 2 };
-    for lane in 0..32 {
-        let (group, within) = (lane / 4, lane % 4);
-        // Registers of A go over the two row halves first, then over K.
-        let quarters = k / (4 * per_register);
-        for quarter in 0..quarters {
-            for half in 0..2 {
-                let word = register(warp, a, (2 * quarter + half) as u16)[lane];
-                let first = quarter * 4 * per_register + within * per_register;
-                if tf32 {
-                    matrix_a[group + 8 * half][first] = word;
-                } else {
-                    matrix_a[group + 8 * half][first] = word & 0xffff;
-                    matrix_a[group + 8 * half][first + 1] = word >> 16;
-                }
-            }
-            let word = register(warp, b, quarter as u16)[lane];
-            let first = quarter * 4 * per_register + within * per_register;
-            if tf32 {
-                matrix_b[group][first] = word;
-            } else {
-                matrix_b[group][first] = word & 0xffff;
-                matrix_b[group][first + 1] = word >> 16;
-            }
-        }
-    }
-    let steps = if k == 16 || tf32 && k == 8 { 2 } else { 1 };
-    let length = k / steps;
-    let count = if single { 4 } else { 2 };
-    let mut result = [Lanes::ZERO; 4];
-    let mut sources = [Lanes::ZERO; 4];
-    for (index, source) in sources.iter_mut().enumerate().take(count) {
-        *source = register(warp, c, index as u16);
-    }
-    for lane in 0..32 {
-        let (group, within) = (lane / 4, lane % 4);
-        for half in 0..2 {
-            for column in 0..2 {
-                let (i, j) = (group + 8 * half, 2 * within + column);
-                let mut bits = if single {
-                    sources[2 * half + column][lane]
-                } else {
-                    sources[half][lane] >> (16 * column) & 0xffff
-                };
-                for part in 0..steps {
-                    let range = part * length..(part + 1) * length;
-                    let c = if single {
-                        f32::from_bits(bits)
-                    } else {
-                        half_to_f32(bits)
-                    };
-                    bits = step(
-                        c,
-                        !single,
-                        &matrix_a[i][range.clone()],
-                        &matrix_b[j][range],
-                        element,
-                    );
-                }
-                if single {
-                    result[2 * half + column][lane] = bits;
-                } else {
-                    result[half][lane] |= bits << (16 * column);
-                }
-            }
-        }
-    }
-    for (index, lanes) in result.iter().enumerate().take(count) {
-        warp.registers[row as usize + index] = *lanes;
-    }
 }
 
 /// Element `index` of `bits` bits in a register.
@@ -654,7 +405,28 @@ fn double(warp: &mut Warp, op: &Op) {
 #[inline(always)]
 pub(crate) fn execute(op: &Op, warp: &mut Warp) {
     match op {
-        Op::Float { .. } => float(warp, op),
+        &Op::Float {
+            row,
+            a,
+            b,
+            c,
+            k,
+            element,
+            single,
+        } => {
+            tensor_float::execute(
+                warp,
+                Matrices {
+                    row,
+                    a,
+                    b,
+                    c,
+                    k,
+                    element,
+                    single,
+                },
+            );
+        }
         Op::Integer { .. } => integer(warp, op),
         Op::Double { .. } => double(warp, op),
         Op::Bits { .. } => bits(warp, op),

@@ -287,3 +287,145 @@ fn movm_transposes() {
         assert_eq!(after.registers[0][lane], expected);
     }
 }
+
+/// An element's significand as a number in [1, 2), or below 1 if denormal, and its exponent, as
+/// MMA-Sim takes them; zero has exponent -126.
+fn parts(value: f64, least: i32) -> (f64, i32) {
+    if value == 0.0 {
+        return (0.0, -126);
+    }
+    let exponent = (value.abs().log2().floor() as i32).max(least);
+    (value / 2f64.powi(exponent), exponent)
+}
+
+/// One step of MMA-Sim's `nv_fused_dot_add` with 24 fraction bits, in double precision.
+fn reference_step(a: &[f64], b: &[f64], c: f64, least: i32, single: bool) -> f64 {
+    let exact: f64 = a.iter().zip(b).map(|(x, y)| x * y).sum::<f64>() + c;
+    if !exact.is_finite() {
+        return exact;
+    }
+    let mut terms = vec![parts(c, -126)];
+    for (&x, &y) in a.iter().zip(b) {
+        let ((sx, ex), (sy, ey)) = (parts(x, least), parts(y, least));
+        terms.push((sx * sy, ex + ey));
+    }
+    let largest = terms.iter().map(|t| t.1).max().unwrap();
+    let sum: f64 = terms
+        .iter()
+        .map(|&(s, e)| (s * 2f64.powi(24 + e - largest)).trunc() * 2f64.powi(-24))
+        .sum();
+    let sum = sum * 2f64.powi(largest);
+    if single {
+        let (s, e) = parts(sum, -126);
+        let cut = (s * 2f64.powi(23)).trunc() * 2f64.powi(-23) * 2f64.powi(e);
+        if cut.abs() >= 2f64.powi(128) {
+            f64::INFINITY.copysign(cut)
+        } else {
+            cut
+        }
+    } else {
+        f64::from(half_to_f32(crate::rounding::narrow(
+            sum,
+            crate::rounding::HALF,
+            crate::rounding::Rounding::Nearest,
+        )))
+    }
+}
+
+/// Random elements of wide range against MMA-Sim's rule.
+#[test]
+fn accumulation_follows_the_published_rule() {
+    let mut random = Random::new(91);
+    let shapes = [
+        (M::N16816, 16, None, 2),
+        (M::N1688, 8, None, 1),
+        (M::N16816, 16, Some(M::BF16), 2),
+        (M::N1688, 8, Some(M::TF32), 2),
+    ];
+    for (shape, k, kind, steps) in shapes {
+        for single in [true, false] {
+            if kind.is_some() && !single {
+                continue;
+            }
+            for round in 0..40 {
+                let mut w = warp();
+                let infinities = round % 8 == 7;
+                for row in 8..20 {
+                    for lane in 0..32 {
+                        w.registers[row][lane] = match kind {
+                            Some(M::TF32) => super::float::random_single(&mut random) & 0x3fff_ffff,
+                            Some(_) => random.word() & 0xbfff_bfff,
+                            None => random.word(),
+                        };
+                        if kind.is_none() && !infinities {
+                            w.registers[row][lane] &= 0xbbff_bbff;
+                        }
+                    }
+                }
+                for row in 20..24 {
+                    for lane in 0..32 {
+                        w.registers[row][lane] = if single {
+                            ((random.word() as i32 as f32)
+                                * 2f32.powi((random.word() % 40) as i32 - 50))
+                            .to_bits()
+                        } else {
+                            random.word() & 0xbbff_bbff
+                        };
+                    }
+                }
+                let mut modifiers = vec![shape, if single { M::F32 } else { M::F16 }];
+                modifiers.extend(kind);
+                let operands = [r(0), r(8), r(16), r(20)];
+                let after = run(&instruction(Opcode::HMMA, &modifiers, &operands), &w);
+                let per_register = if kind == Some(M::TF32) { 1 } else { 2 };
+                let value = |row: usize, lane: usize, part: usize| -> f64 {
+                    let word = w.registers[row][lane];
+                    f64::from(match kind {
+                        Some(M::TF32) => f32::from_bits(word & 0xffff_e000),
+                        Some(_) => f32::from_bits(word >> (16 * part) << 16),
+                        None => half_to_f32(word >> (16 * part) & 0xffff),
+                    })
+                };
+                let least = if kind.is_none() { -14 } else { -126 };
+                for lane in 0..32 {
+                    for half in 0..2 {
+                        for j in 0..2 {
+                            let column = 2 * (lane % 4) + j;
+                            let mut c = if single {
+                                f64::from(f32::from_bits(w.registers[20 + 2 * half + j][lane]))
+                            } else {
+                                let word = w.registers[20 + half][lane];
+                                f64::from(half_to_f32(word >> (16 * j) & 0xffff))
+                            };
+                            let element = |l: usize, of_a: bool| {
+                                let quarter = l / (4 * per_register);
+                                let within = l % (4 * per_register) / per_register;
+                                let part = l % per_register;
+                                if of_a {
+                                    value(8 + 2 * quarter + half, lane / 4 * 4 + within, part)
+                                } else {
+                                    value(16 + quarter, 4 * column + within, part)
+                                }
+                            };
+                            for step in 0..steps {
+                                let range = step * k / steps..(step + 1) * k / steps;
+                                let a: Vec<f64> = range.clone().map(|l| element(l, true)).collect();
+                                let b: Vec<f64> = range.map(|l| element(l, false)).collect();
+                                c = reference_step(&a, &b, c, least, single);
+                            }
+                            let found = f64::from(if single {
+                                f32::from_bits(after.registers[2 * half + j][lane])
+                            } else {
+                                half_to_f32(after.registers[half][lane] >> (16 * j) & 0xffff)
+                            });
+                            assert!(
+                                found == c || found.is_nan() && c.is_nan(),
+                                "{modifiers:?} lane {lane}: {found:e}, not {c:e}"
+                            );
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
