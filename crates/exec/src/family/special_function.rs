@@ -83,22 +83,22 @@ pub(crate) fn lower(r: &mut Reader<'_>) -> Lowered<Op> {
 /// Value in double precision.
 fn evaluate(function: Function, x: f64) -> f64 {
     match function {
-        Function::Cosine => turn(x).cos(),
+        Function::Cosine => libm::cos(turn(x)),
         Function::Sine => {
             let reduced = turn(x);
             // Keeps the sign of zero.
             if reduced == 0.0 {
                 reduced
             } else {
-                reduced.sin()
+                libm::sin(reduced)
             }
         }
-        Function::Exponential2 => x.exp2(),
-        Function::Logarithm2 => x.log2(),
+        Function::Exponential2 => libm::exp2(x),
+        Function::Logarithm2 => libm::log2(x),
         Function::Reciprocal => 1.0 / x,
         Function::ReciprocalRoot => 1.0 / x.sqrt(),
         Function::Root => x.sqrt(),
-        Function::Tangent => x.tanh(),
+        Function::Tangent => libm::tanh(x),
         Function::Reciprocal64 | Function::ReciprocalRoot64 => x,
     }
 }

@@ -8,6 +8,7 @@ use crate::family::atomic::{Arithmetic, combine};
 use crate::lanes::{Lanes, lanes_of};
 use crate::memory::global::GlobalMemory;
 use crate::memory::port::{from_words, to_words};
+use crate::memory::sectors::SectorCounts;
 
 /// What an operation does to each lane's bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,8 +134,8 @@ pub(crate) struct Deferral {
     #[allow(clippy::vec_box)] // moved between lists
     spare: Vec<Box<Pending>>,
     free: Vec<u32>,
-    /// Sectors in flight with the number of operations on each: few, so a list sorted by sector.
-    sectors: Vec<(u64, u32)>,
+    /// Sectors in flight.
+    sectors: SectorCounts,
 }
 
 impl Deferral {
@@ -145,15 +146,11 @@ impl Deferral {
     }
 
     fn holds_any(&self, addresses: &[u64; 32], lanes: u32) -> bool {
-        let mut last = u64::MAX;
+        let mut last = Sector(u64::MAX);
         for lane in lanes_of(lanes) {
-            let sector = Sector::of(addresses[lane]).0;
+            let sector = Sector::of(addresses[lane]);
             if sector != last {
-                if self
-                    .sectors
-                    .binary_search_by_key(&sector, |&(s, _)| s)
-                    .is_ok()
-                {
+                if self.sectors.holds(sector) {
                     return true;
                 }
                 last = sector;
@@ -212,25 +209,19 @@ impl Deferral {
         }
     }
 
+    /// Enters or leaves the sectors of an operation, each as often as runs of lanes touch it.
     fn change_sectors(&mut self, operation: &Operation, enter: bool) {
-        let mut seen = 0u32;
+        let mut last = Sector(u64::MAX);
         for lane in lanes_of(operation.lanes) {
-            if seen >> lane & 1 == 1 {
+            let sector = Sector::of(operation.addresses[lane]);
+            if sector == last {
                 continue;
             }
-            let sector = Sector::of(operation.addresses[lane]);
-            seen |= operation.lanes_in(sector);
-            match (
-                self.sectors.binary_search_by_key(&sector.0, |&(s, _)| s),
-                enter,
-            ) {
-                (Ok(at), true) => self.sectors[at].1 += 1,
-                (Err(at), true) => self.sectors.insert(at, (sector.0, 1)),
-                (Ok(at), false) if self.sectors[at].1 > 1 => self.sectors[at].1 -= 1,
-                (Ok(at), false) => {
-                    self.sectors.remove(at);
-                }
-                (Err(_), false) => {}
+            last = sector;
+            if enter {
+                self.sectors.enter(sector);
+            } else {
+                self.sectors.leave(sector);
             }
         }
     }

@@ -10,7 +10,7 @@
 //! * `port` — the way to device memory: at once in functional mode, by the visibility rules of
 //!   DESIGN.md V1 to V5 in timing mode;
 //! * `overlay` — an SM's own stores of this quantum, and the log from which all SMs' are published;
-//! * `deferred` — operations that take effect at their slice.
+//! * `deferred` — operations that take effect at their slice, `sectors` — where they are under way.
 
 pub(crate) mod access;
 pub(crate) mod address;
@@ -24,6 +24,7 @@ pub(crate) mod local;
 pub(crate) mod matrix;
 pub(crate) mod overlay;
 pub(crate) mod port;
+pub(crate) mod sectors;
 pub(crate) mod shared;
 
 use sass::{Modifier, Opcode};
