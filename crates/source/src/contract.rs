@@ -2,7 +2,7 @@
 
 use crate::effect::Effect;
 use crate::fault::Fault;
-use crate::id::{Cycle, CtaSlot, Pc, SmId, Token, WarpMask, WarpSlot};
+use crate::id::{CtaSlot, Cycle, Pc, SmId, Token, WarpMask, WarpSlot};
 use crate::port::Performed;
 
 /// One SM's share of an instruction source. The timing model owns time and calls; the source owns

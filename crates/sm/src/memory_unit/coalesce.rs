@@ -155,11 +155,11 @@ impl Pattern {
             same &= (address as u32).wrapping_sub(base) == *offset;
         }
         // Words, not bytes, conflict: a base that is no multiple of a word makes another pattern.
-        if !same || self.lanes != lanes || base % 4 != 0 {
+        if !same || self.lanes != lanes || !base.is_multiple_of(4) {
             for (offset, &address) in self.offsets.iter_mut().zip(addresses) {
                 *offset = (address as u32).wrapping_sub(base);
             }
-            self.lanes = if base % 4 == 0 { lanes } else { 0 };
+            self.lanes = if base.is_multiple_of(4) { lanes } else { 0 };
             self.degree = conflict_degree(addresses, lanes, bytes);
         }
         self.degree
