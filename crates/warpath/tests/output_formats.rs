@@ -194,7 +194,7 @@ fn disassembly_of_bare_words() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("words.bin");
     // FFMA R4, R4, R5, R6 and a word that no row describes.
-    let mut bytes = 0x000000050404_7223u64.to_le_bytes().to_vec();
+    let mut bytes = 0x0000_0005_0404_7223_u64.to_le_bytes().to_vec();
     bytes.extend(0x000fc80000000006u64.to_le_bytes());
     bytes.extend([0xff; 16]);
     std::fs::write(&file, &bytes).unwrap();
