@@ -16,7 +16,7 @@ hardware::choice! {
 
 hardware::parameters! {
     /// Parameters of the CTA barrier.
-    pub struct BarrierParameters = "barrier" {
+    pub struct BarrierParameters = "gate" {
         /// Cycles from the issue of BAR until it holds the warp (MODEL.md T29).
         /// A second line.
         hold: u64, "cycles", 0..=1000;
@@ -39,7 +39,7 @@ hardware::parameters! {
 fn gpu(barrier: &str) -> Result<(tempfile::TempDir, Gpu), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("mine.toml");
-    std::fs::write(&path, format!("base = \"rtx-a6000\"\n[barrier]\n{barrier}"))?;
+    std::fs::write(&path, format!("base = \"rtx-a6000\"\n[gate]\n{barrier}"))?;
     let gpu = Gpu::load(&path.display().to_string())?;
     Ok((folder, gpu))
 }
@@ -77,11 +77,11 @@ fn a_declared_structure_loads() {
             sizes: vec![0, 1024],
         }
     );
-    let hold = gpu.explain("barrier.hold").unwrap();
+    let hold = gpu.explain("gate.hold").unwrap();
     assert_eq!((hold.unit, hold.range), ("cycles", "0..=1000"));
     assert!(hold.doc.ends_with("(MODEL.md T29). A second line."));
     assert_eq!(hold.defined_in.line, 3);
-    assert_eq!(gpu.explain("barrier.policy").unwrap().range, "cggty, gto");
+    assert_eq!(gpu.explain("gate.policy").unwrap().range, "cggty, gto");
     assert_eq!(gpu.name(), "mine");
     assert_eq!(gpu.architecture(), 86);
 }
@@ -94,7 +94,7 @@ fn values_outside_their_range_are_refused_where_they_stand() {
     assert!(
         error
             .to_string()
-            .ends_with("mine.toml:3: `barrier.hold` is 1001, but must be in 0..=1000 cycles")
+            .ends_with("mine.toml:3: `gate.hold` is 1001, but must be in 0..=1000 cycles")
     );
 }
 
@@ -103,7 +103,7 @@ fn an_unknown_choice_names_the_choices() {
     let (_folder, gpu) = gpu(&barrier("6", "\"lrr\"")).unwrap();
     let error = BarrierParameters::load(&gpu).unwrap_err().to_string();
     assert!(
-        error.contains("`barrier.policy` is lrr, but must be in cggty, gto"),
+        error.contains("`gate.policy` is lrr, but must be in cggty, gto"),
         "{error}"
     );
 }
@@ -113,7 +113,7 @@ fn a_value_of_another_kind_is_refused() {
     let (_folder, gpu) = gpu(&barrier("6.5", "\"gto\"")).unwrap();
     let error = BarrierParameters::load(&gpu).unwrap_err().to_string();
     assert!(
-        error.contains("`barrier.hold` is 6.5, but must be an integer"),
+        error.contains("`gate.hold` is 6.5, but must be an integer"),
         "{error}"
     );
 }
@@ -124,7 +124,7 @@ fn a_missing_key_names_the_documents() {
     let error = BarrierParameters::load(&gpu).unwrap_err().to_string();
     assert!(error.contains("mine.toml, gpus/rtx-a6000.toml"), "{error}");
     assert!(
-        error.contains("`barrier.hold` is missing (0..=1000 cycles)"),
+        error.contains("`gate.hold` is missing (0..=1000 cycles)"),
         "{error}"
     );
 }
@@ -133,30 +133,30 @@ fn a_missing_key_names_the_documents() {
 fn overrides_are_checked_against_declarations() {
     let (_folder, mut gpu) = gpu(&barrier("6", "\"gto\"")).unwrap();
     gpu.check(&[BarrierParameters::DECLARED]).ok();
-    gpu.set("barrier.hold=9").unwrap();
-    gpu.set(" barrier.policy = cggty").unwrap();
-    gpu.set("barrier.sizes=1,2,3").unwrap();
+    gpu.set("gate.hold=9").unwrap();
+    gpu.set(" gate.policy = cggty").unwrap();
+    gpu.set("gate.sizes=1,2,3").unwrap();
     let parameters = BarrierParameters::load(&gpu).unwrap();
     assert_eq!((parameters.hold, parameters.policy), (9, Policy::Cggty));
     assert_eq!(parameters.sizes, [1, 2, 3]);
-    let hold = gpu.explain("barrier.hold").unwrap();
+    let hold = gpu.explain("gate.hold").unwrap();
     assert_eq!(hold.overridden, Some(hardware::Value::Integer(6)));
     let message = |gpu: &mut Gpu, text: &str| gpu.set(text).unwrap_err().to_string();
     assert_eq!(
-        message(&mut gpu, "barrier.hold=1001"),
-        "--set: `barrier.hold` is 1001, but must be in 0..=1000 cycles"
+        message(&mut gpu, "gate.hold=1001"),
+        "--set: `gate.hold` is 1001, but must be in 0..=1000 cycles"
     );
     assert_eq!(
         message(&mut gpu, "barrier.hald=1"),
-        "no parameter is called `barrier.hald`, did you mean barrier.hold?"
+        "no parameter is called `barrier.hald`, did you mean gate.hold?"
     );
     assert_eq!(
         message(&mut gpu, "hold=1"),
-        "no parameter is called `hold`, did you mean barrier.hold?"
+        "no parameter is called `hold`, did you mean gate.hold?"
     );
     assert_eq!(
-        message(&mut gpu, "barrier.hold"),
-        "`barrier.hold` is not of the form key=value"
+        message(&mut gpu, "gate.hold"),
+        "`gate.hold` is not of the form key=value"
     );
     assert_eq!(
         message(&mut gpu, "barrier.shares=1"),
