@@ -516,11 +516,8 @@ impl<'a> Reader<'a> {
     /// All predicates as one value.
     pub(crate) fn predicate_set(&mut self) -> Lowered<Select> {
         match self.next()? {
-            Printed::PredicateSet {
-                uniform: false,
-                select,
-            } => Ok(*select),
-            _ => refuse("an operand that is not PR"),
+            Printed::PredicateSet { select, .. } => Ok(*select),
+            _ => refuse("an operand that is not PR or UPR"),
         }
     }
 
@@ -573,12 +570,11 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         MOV | SEL | PRMT | MOVM => Op::Vector(Vector::Move(family::move_::lower(opcode, r)?)),
         MUFU => Op::Vector(Vector::SpecialFunction(family::special_function::lower(r)?)),
         UIADD3 | UIMAD | UISETP | ULEA | ULOP3 | UMOV | UPLOP3 | UPOPC | UPRMT | USEL | USHF
-        | UFLO | USGXT | UBMSK | UBREV | R2UR => {
+        | UFLO | USGXT | UBMSK | UBREV | R2UR | UP2UR => {
             Op::Vector(Vector::Uniform(family::uniform::lower(opcode, r)?))
         }
         I2I | I2IP => return refuse("integer to integer conversions"),
         QMMA => return refuse("8-bit float matrices"),
-        UP2UR => return refuse("uniform predicates as a register"),
         SHFL | VOTE | VOTEU | MATCH | REDUX => {
             Op::Vector(Vector::ShuffleVote(family::shuffle_vote::lower(opcode, r)?))
         }
@@ -586,7 +582,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         LDG | LD | LDL | LDS | LDC | ULDC | LDSM | LDGSTS | STG | ST | STL | STS | QSPC => {
             Op::Memory(memory::lower(opcode, r)?)
         }
-        ATOM | ATOMG | ATOMS | RED => Op::Atomic(family::atomic::lower(opcode, r)?),
+        ATOM | ATOMG | ATOMS | RED | ARRIVES => Op::Atomic(family::atomic::lower(opcode, r)?),
         BRA | BRX | BRXU | JMP | JMX | BSSY | BSYNC | BREAK | BMOV | WARPSYNC | YIELD | CALL
         | RET | EXIT | KILL | LEPC | BPT | NANOSLEEP => {
             Op::Control(family::control_flow::lower(opcode, r)?)
@@ -600,7 +596,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             }
             Op::Nop
         }
-        ARRIVES | SYNCS => return refuse("barriers in shared memory (mbarrier)"),
+        SYNCS => return refuse("barriers in shared memory (mbarrier)"),
         TEX | TLD | TLD4 | TXD | TXQ | TMML | SULD | SUST | SUATOM | SURED => {
             return refuse("textures and surfaces");
         }

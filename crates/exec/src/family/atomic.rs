@@ -96,6 +96,8 @@ pub(crate) enum Op {
         second: Option<u16>,
         bytes: u8,
     },
+    /// ATOMS.ARRIVE, ARRIVES: each lane arrives at a barrier in shared memory.
+    SharedArrive { row: Option<u16>, address: Address },
     /// ATOMS.POPC.INC: adds one for each lane.
     SharedCount { row: Option<u16>, address: Address },
 }
@@ -148,7 +150,23 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     };
     let kind = kind_of(r);
     let registers = (kind.bytes() / 4) as u16;
+    if opcode == Opcode::ARRIVES {
+        // Copies have taken effect at their issue: the lanes arrive at once.
+        r.only(&[LDGSTSBAR, N64])?;
+        return Ok(Op::SharedArrive {
+            row: None,
+            address: r.address(false)?,
+        });
+    }
     if opcode == Opcode::ATOMS {
+        if r.has(ARRIVE) {
+            r.only(&[ARRIVE, N64])?;
+            let row = r.destination_or_none(2)?;
+            return Ok(Op::SharedArrive {
+                row,
+                address: r.address(false)?,
+            });
+        }
         if r.has(POPC) {
             r.only(&[POPC, INC, N32])?;
             let row = r.destination_or_none(1)?;
@@ -344,6 +362,19 @@ fn on_shared(
     }
 }
 
+/// One arrival at a barrier in shared memory (PTX mbarrier). The compiler's own code shows the word:
+/// the upper half counts up from minus the number of threads to come in 31 bits under a phase bit,
+/// the lower half holds minus the number of the next phase in 30 bits.
+fn arrive(word: u64) -> u64 {
+    let (low, high) = (word as u32, (word >> 32) as u32);
+    let mut high = high.wrapping_add(1);
+    if high & 0x7fff_ffff == 0 {
+        // The carry has flipped the phase; the next one begins.
+        high |= 0x4000_0000 | low & 0x3fff_ffff;
+    }
+    u64::from(high) << 32 | u64::from(low)
+}
+
 /// Executes an atomic in the lanes of `mask`.
 ///
 /// # Errors
@@ -412,6 +443,14 @@ pub(crate) fn execute<P: Port>(
                 },
             );
             note(effect, Space::Shared, Access::Atomic, mask, bytes);
+            Ok(())
+        }
+        Op::SharedArrive { row, ref address } => {
+            shared_addresses(unit, address, 8, mask, effect)?;
+            on_shared(unit, &effect.access.addresses, mask, 8, row, |old, _| {
+                (arrive(old), old)
+            });
+            note(effect, Space::Shared, Access::Atomic, mask, 8);
             Ok(())
         }
         Op::SharedCount { row, ref address } => {

@@ -118,6 +118,13 @@ pub(crate) enum Op {
         sources: [PredicateSource; 3],
         tables: [u8; 2],
     },
+    /// Uniform predicates into the bits of a register.
+    FromPredicates {
+        row: u8,
+        a: Operand,
+        select: Operand,
+        byte: u8,
+    },
     /// The value of the lowest active lane; the predicate says that another lane's differs (the
     /// compiler asks so before it trusts a lane mask to be the same in all lanes).
     FromLane {
@@ -338,6 +345,19 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 tables,
             }
         }
+        Opcode::UP2UR => {
+            r.only(&[B1, B2, B3])?;
+            let byte = r.choose(&[(B1, 1), (B2, 2), (B3, 3)], 0);
+            let row = r.uniform_destination(1)?;
+            r.predicate_set()?;
+            let (a, select) = (r.plain_source()?, r.plain_source()?);
+            Op::FromPredicates {
+                row,
+                a,
+                select,
+                byte,
+            }
+        }
         Opcode::R2UR => {
             r.only(&[])?;
             let out = r.predicate_destination_or_none()?;
@@ -538,6 +558,18 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             for (out, table) in out.into_iter().zip(tables) {
                 warp.write_uniform_predicate(out, integer::logic3(a, b, c, table) & 1 == 1);
             }
+        }
+        Op::FromPredicates {
+            row,
+            a,
+            select,
+            byte,
+        } => {
+            let shift = 8 * u32::from(byte & 3);
+            let select = warp.fetch_scalar(select) & 0x7f;
+            let bits = u32::from(warp.uniform_predicates) & select;
+            let value = warp.fetch_scalar(a) & !(select << shift) | bits << shift;
+            warp.write_uniform(row, value);
         }
         Op::FromLane { row, out, a } => {
             let lane = active.trailing_zeros() as usize & 31;

@@ -671,3 +671,24 @@ fn a_fault_in_a_program_names_thread_and_block() {
         other => panic!("{other}"),
     }
 }
+
+/// The word of a barrier in shared memory as the compiler initialises and tests it.
+#[test]
+fn barriers_in_shared_memory_flip_their_phase() {
+    let mut bench = Bench::new();
+    let threads = 48u32;
+    let start = u64::from(0x8000_0000 - threads) << 32 | u64::from(0x4000_0000 - threads);
+    bench.shared.write(64, &start.to_le_bytes());
+    let arrive = instruction(Opcode::ATOMS, &[M::ARRIVE, M::N64], &[r(8), at(255, 64)]);
+    let copies = instruction(Opcode::ARRIVES, &[M::LDGSTSBAR, M::N64], &[at(255, 64)]);
+    let phase = |bench: &Bench| bench.shared.word(68) >> 31;
+    let pending = |bench: &Bench| 0x8000_0000 - (bench.shared.word(68) & 0x7fff_ffff);
+    bench.run(&arrive);
+    assert_eq!(wide(&bench.warp, 8, 0), start);
+    assert_eq!((phase(&bench), pending(&bench)), (0, 16));
+    bench.try_run(&copies, 0xffff).unwrap();
+    assert_eq!((phase(&bench), pending(&bench)), (1, threads));
+    bench.run(&arrive);
+    bench.try_run(&arrive, 0xffff_0000).unwrap();
+    assert_eq!((phase(&bench), pending(&bench)), (0, threads));
+}

@@ -11,6 +11,7 @@ mod double;
 mod exchange;
 mod float;
 mod half;
+mod hostile;
 mod integer;
 mod launch;
 mod machine;
