@@ -15,7 +15,7 @@ hardware::choice! {
 }
 
 hardware::parameters! {
-    /// Parameters of the CTA barrier.
+    /// Parameters of the CTA gate.
     pub struct BarrierParameters = "gate" {
         /// Cycles from the issue of BAR until it holds the warp (MODEL.md T29).
         /// A second line.
@@ -147,20 +147,20 @@ fn overrides_are_checked_against_declarations() {
         "--set: `gate.hold` is 1001, but must be in 0..=1000 cycles"
     );
     assert_eq!(
-        message(&mut gpu, "barrier.hald=1"),
-        "no parameter is called `barrier.hald`, did you mean gate.hold?"
+        message(&mut gpu, "gate.hald=1"),
+        "no parameter is called `gate.hald`, did you mean gate.hold?"
     );
     assert_eq!(
         message(&mut gpu, "hold=1"),
-        "no parameter is called `hold`, did you mean gate.hold?"
+        "no parameter is called `hold`, did you mean barrier.hold or gate.hold?"
     );
     assert_eq!(
         message(&mut gpu, "gate.hold"),
         "`gate.hold` is not of the form key=value"
     );
     assert_eq!(
-        message(&mut gpu, "barrier.shares=1"),
-        "--set: `barrier.shares` is 1, but must be true or false"
+        message(&mut gpu, "gate.shares=1"),
+        "--set: `gate.shares` is 1, but must be true or false"
     );
     assert_eq!(BarrierParameters::load(&gpu).unwrap().hold, 9);
 }

@@ -114,10 +114,6 @@ impl Sm {
             .map_or(0, |row| row.wait_mask);
         sub.fetch.start(local, pc, at);
         sub.next_step = sub.next_step.min(at);
-        if sub.charged_until < at && sub.present == bit {
-            // The cycles before were idle.
-            sub.charge(at);
-        }
     }
 
     /// A memory instruction of the warp in `slot` has been handed over.
