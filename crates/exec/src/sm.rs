@@ -187,6 +187,17 @@ impl Source for SmState {
         self.machine.waiting(warp.0 as usize)
     }
 
+    fn next_lanes(&self, warp: WarpSlot) -> source::LaneMask {
+        let warp = &self.machine.warps[warp.0 as usize];
+        let guard = self
+            .machine
+            .launch
+            .code
+            .get(warp.splits.pc as usize)
+            .map(|micro| micro.guard);
+        warp.splits.active & guard.map_or(0, |guard| warp.predicate(guard))
+    }
+
     fn sm(&self) -> SmId {
         SmId(self.machine.sm)
     }

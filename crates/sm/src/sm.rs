@@ -119,8 +119,8 @@ pub struct Sm {
     pub(crate) barrier_waits: Vec<Wait>,
     pub(crate) orders: Orders,
     pub(crate) fenced: WarpMask,
-    /// Deferred operations with pending registers: (warp slot, record).
-    pub(crate) deferred_under_way: Vec<(u8, RecordIndex)>,
+    /// Deferred operations with pending registers: (warp slot, record, lanes).
+    pub(crate) deferred_under_way: Vec<(u8, RecordIndex, u32)>,
     /// Deferred operations that are complete; told to the source.
     pub(crate) completed: Vec<Token>,
     pub(crate) float64_waiting: [VecDeque<Latched>; SUB_CORES],

@@ -2,7 +2,7 @@
 
 use crate::effect::Effect;
 use crate::fault::Fault;
-use crate::id::{CtaSlot, Cycle, Pc, SmId, Token, WarpMask, WarpSlot};
+use crate::id::{CtaSlot, Cycle, LaneMask, Pc, SmId, Token, WarpMask, WarpSlot};
 use crate::port::Performed;
 
 /// One SM's share of an instruction source. The timing model owns time and calls; the source owns
@@ -51,6 +51,9 @@ pub trait Source: Send {
     /// Warps of this SM that wait in a convergence barrier or CTA barrier as far as values go, with a
     /// description for the hang report.
     fn waiting(&self, warp: WarpSlot) -> Option<String>;
+
+    /// Lanes in which the next instruction of `warp` would take effect if it were issued now.
+    fn next_lanes(&self, warp: WarpSlot) -> LaneMask;
 
     /// Which SM this is.
     fn sm(&self) -> SmId;

@@ -86,7 +86,9 @@ impl Sm {
                 continue;
             }
             let warp_slot = slot * 4 + sub_core;
-            if self.warps[warp_slot].deferred > 0 && self.touches_deferred(warp_slot as u8, slot) {
+            if self.warps[warp_slot].deferred > 0
+                && self.touches_deferred(warp_slot as u8, slot, source)
+            {
                 first_reason.get_or_insert(StallReason::LongScoreboard);
                 continue;
             }
@@ -246,7 +248,8 @@ impl Sm {
             }
             if has_result {
                 warp.deferred += 1;
-                self.deferred_under_way.push((warp_slot, index));
+                let lanes = self.effect.access.lanes;
+                self.deferred_under_way.push((warp_slot, index, lanes));
             }
         }
         index

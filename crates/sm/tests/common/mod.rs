@@ -285,6 +285,9 @@ impl Source for Script {
     fn sm(&self) -> SmId {
         SmId(0)
     }
+    fn next_lanes(&self, _: WarpSlot) -> u32 {
+        u32::MAX
+    }
     fn live_warps(&self, _: CtaSlot) -> WarpMask {
         0
     }

@@ -516,6 +516,9 @@ impl Source for Machine {
     fn sm(&self) -> SmId {
         SmId(0)
     }
+    fn next_lanes(&self, _: WarpSlot) -> u32 {
+        u32::MAX
+    }
     fn live_warps(&self, slot: CtaSlot) -> WarpMask {
         self.ctas[slot.0 as usize].live
     }
