@@ -10,7 +10,12 @@ fn main() {
         .nth(1)
         .unwrap_or("kernels/bench/ffma.sm_86.cubin".to_owned());
     let cubin = cubin::Cubin::parse(&std::fs::read(&path).expect("a file")).expect("a cubin");
-    for host in HostIsa::ALL.into_iter().filter(|host| host.is_available()) {
+    let only = std::env::args().nth(2);
+    let chosen = |host: &HostIsa| only.as_deref().is_none_or(|name| host.name() == name);
+    for host in HostIsa::ALL
+        .into_iter()
+        .filter(|host| host.is_available() && chosen(host))
+    {
         let mut memory = GlobalMemory::new();
         let module = Arc::new(Module::load(&cubin, &mut memory).expect("a module"));
         let kernel = cubin.kernels()[0].clone();

@@ -274,6 +274,33 @@ pub(crate) fn execute<H: Host>(op: &Op, warp: &mut Warp, mask: u32) {
             signs,
             kind,
         } => {
+            if let [
+                Operand::Register(a),
+                Operand::Register(b),
+                Operand::Register(c),
+            ] = sources
+                && kind == Kind::default()
+                && signs == Signs::default()
+            {
+                // The most frequent instruction of numeric code, straight from the registers.
+                let a = &warp.registers[a as usize];
+                let b = &warp.registers[b as usize];
+                let c = &warp.registers[c as usize];
+                let result = Lanes::from_fn(|lane| {
+                    let (x, y, z) = (
+                        f32::from_bits(a[lane]),
+                        f32::from_bits(b[lane]),
+                        f32::from_bits(c[lane]),
+                    );
+                    canonical(if H::FMA {
+                        x.mul_add(y, z)
+                    } else {
+                        fused(x, y, z)
+                    })
+                });
+                warp.write(row, &result, mask);
+                return;
+            }
             let a = source(warp, sources[0], signs, 0, kind.ftz);
             let b = source(warp, sources[1], signs, 1, kind.ftz);
             let c = source(warp, sources[2], signs, 2, kind.ftz);
