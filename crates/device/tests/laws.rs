@@ -1,0 +1,154 @@
+//! Closed-form timing: what the model must give whatever else changes, on kernels as the compiler made
+//! them. Every run here also checks that its issue slots add up and that it reports no hazard.
+
+mod laws_support;
+
+use laws_support::{cycles, cycles_per_trip, gpu, number, resized, run, timing, workload};
+
+/// GPUs whose sub-cores have FP32 lanes for a warp every cycle.
+const WHOLE_WARP: [&str; 5] = [
+    "rtx-a6000",
+    "rtx-3080",
+    "rtx-3080-ti",
+    "rtx-3090",
+    "rtx-4090",
+];
+/// GPUs that have half of them.
+const HALF_WARP: [&str; 1] = ["a100-sxm4-40gb"];
+
+fn gpus() -> impl Iterator<Item = &'static str> {
+    WHOLE_WARP.into_iter().chain(HALF_WARP)
+}
+
+/// A chain of n dependent FFMAs takes 4 n + c cycles, with one c for loops that end alike: those of 64
+/// and 128 with one branch, those of 256 and 512 with a call that is not taken and a branch.
+#[test]
+fn a_chain_of_n_dependent_ffmas_takes_4_n_and_a_constant() {
+    const TRIPS: [u32; 3] = [4, 8, 12];
+    for name in gpus() {
+        let trip = |n: u64| {
+            let [first, second, third] = cycles(
+                "laws/ffma_chain.toml",
+                &format!("ffma_chain_{n}"),
+                1,
+                TRIPS,
+                gpu(name),
+            );
+            assert_eq!(
+                second - first,
+                third - second,
+                "{name}: every trip is alike"
+            );
+            assert_eq!((second - first) % 4, 0, "{name}: four whole trips");
+            (second - first) / 4
+        };
+        let [c64, c128, c256, c512] = [64, 128, 256, 512].map(|n| trip(n) - 4 * n);
+        println!("{name}: c = {c64}, {c128}, {c256}, {c512}");
+        assert_eq!(c64, c128, "{name}");
+        assert_eq!(c256, c512, "{name}");
+        assert_eq!(
+            c256 - c128,
+            2,
+            "{name}: the call and its slot of the branch unit"
+        );
+        assert!(c64 <= 4, "{name}: {c64} cycles for the end of the loop");
+    }
+}
+
+/// Sub-cores of GA102 and AD102 issue an FFMA every cycle, those of GA100 every second.
+#[test]
+fn ffmas_issue_at_the_rate_of_their_lanes() {
+    const WARPS: f64 = 8.0;
+    let body = |name: &str, length: u32| {
+        cycles_per_trip(
+            "laws/ffma_stream_512_32_warps.toml",
+            &format!("ffma_stream_{length}"),
+            32,
+            gpu(name),
+        ) / WARPS
+    };
+    for name in WHOLE_WARP {
+        let (long, short) = (body(name, 512), body(name, 64));
+        let interval = (long - short) / 448.0;
+        println!("{name}: {interval:.4} cycles per FFMA, {long} per trip of 516 instructions");
+        assert!((1.0..1.005).contains(&interval), "{name}: {interval}");
+        // Besides the FFMAs the loop has four instructions: count, compare, call, branch.
+        assert!((516.0..516.0 * 1.006).contains(&long), "{name}: {long}");
+    }
+    for name in HALF_WARP {
+        let (long, short) = (body(name, 512), body(name, 64));
+        let interval = (long - short) / 448.0;
+        println!("{name}: {interval:.4} cycles per FFMA, {long} per trip of 512 FFMAs");
+        assert!((interval - 2.0).abs() < 0.005, "{name}: {interval}");
+        // The loop's other instructions fit beside the FFMAs.
+        assert_eq!(long, 1024.0, "{name}");
+    }
+}
+
+/// In steady state a tensor core takes an HMMA every m n k / rate cycles, and a GPU full of them reaches
+/// the data sheet's dense figure.
+#[test]
+fn hmma_reaches_the_data_sheets_dense_rates() {
+    for name in gpus() {
+        for (shape, depth) in [("16816", 16.0), ("1688", 8.0)] {
+            for accumulator in ["f16", "f32"] {
+                let card = gpu(name);
+                let kind = format!("f16_{accumulator}");
+                let rate = number(&card, &format!("tensor.{kind}"));
+                let peak = number(&card, &format!("peak.tensor_{kind}"));
+                let (sms, clock) = (
+                    number(&card, "card.sms"),
+                    number(&card, "card.boost_clock") * 1e6,
+                );
+                let kernel = format!("mma_{shape}_{accumulator}");
+                let file = format!("laws/{kernel}_16_warps.toml");
+                // Four warps per sub-core, 32 HMMAs each.
+                let interval = cycles_per_trip(&file, &kernel, 16, card) / (4.0 * 32.0);
+                let work = 16.0 * 8.0 * depth;
+                let tflops = 2.0 * work / interval * 4.0 * sms * clock / 1e12;
+                println!("{name} {kernel}: every {interval} cycles, {tflops:.1} of {peak} TFLOPS");
+                assert_eq!(interval, work / rate, "{name} {kernel}");
+                assert!(
+                    (tflops / peak - 1.0).abs() < 0.01,
+                    "{name} {kernel}: {tflops}"
+                );
+            }
+        }
+    }
+}
+
+/// A streaming kernel moves its bytes at 85 to 95 % of the data sheet's bandwidth.
+#[test]
+fn vadd_of_16_mi_elements_keeps_the_dram_busy() {
+    let name = "rtx-a6000";
+    let file = "vadd/vadd_16m.toml";
+    let report = run(file, &workload(file), gpu(name));
+    let timing = timing(&report.launches[0]);
+    let share = timing.metric("dram__throughput.avg.pct_of_peak_sustained_elapsed");
+    let share = share.expect("the metric");
+    println!(
+        "{name}: {share:.2} % of the data sheet's bandwidth in {} cycles",
+        timing.cycles
+    );
+    assert!((85.0..=95.0).contains(&share), "{share} %");
+    // What the program needs, whatever else was moved or is still in L2.
+    let seconds = timing.cycles as f64 / (timing.clock * 1e6);
+    let needed = 3.0 * 4.0 * 16.0 * 1024.0 * 1024.0 / seconds / 1e9;
+    println!(
+        "{name}: {:.2} % for the bytes of the program",
+        100.0 * needed / 768.0
+    );
+    assert!((0.85..=0.95).contains(&(needed / 768.0)), "{needed} GB/s");
+}
+
+/// Slots add up and nothing is reported on the standing workloads too.
+#[test]
+fn issue_slots_add_up_on_the_standing_workloads() {
+    for file in ["bench/ffma.toml", "bench/mixed.toml"] {
+        for name in ["a100-sxm4-40gb", "rtx-a6000", "rtx-4090"] {
+            run(file, &workload(file), gpu(name));
+        }
+    }
+    let file = "bench/dispatch.toml";
+    run(file, &resized(file, 4096), gpu("rtx-a6000"));
+}
