@@ -1,6 +1,7 @@
 //! What the opcodes do, family by family. Each file defines the lowered operations of its family,
 //! lowers decoded instructions to them and executes them on the lanes of a warp.
 
+pub(crate) mod arithmetic;
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod control_flow;

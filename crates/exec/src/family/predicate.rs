@@ -298,7 +298,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
 /// A logic function of three lane sets.
 #[inline(always)]
 pub(crate) fn logic(a: u32, b: u32, c: u32, table: u8) -> u32 {
-    super::integer::logic3(a, b, c, table)
+    super::arithmetic::logic3(a, b, c, table)
 }
 
 /// Whether a / b needs the slow division. The fast one multiplies by the reciprocal and corrects by

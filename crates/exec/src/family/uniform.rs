@@ -7,7 +7,8 @@ use crate::lower::{Lowered, Reader, refuse};
 use crate::micro::{Operand, PredicateSource, Wide};
 use crate::warp::Warp;
 
-use super::integer::{self, Shift, ShiftAdd};
+use super::arithmetic::{self, Shift, ShiftAdd};
+use super::integer;
 use super::move_::{Permute, permute, permute_mode};
 use super::predicate::{Combine, Compare, comparison};
 
@@ -395,7 +396,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             } else {
                 0
             };
-            let sum = integer::add3(words, negate, extended, carries);
+            let sum = arithmetic::add3(words, negate, extended, carries);
             warp.write_uniform(row, sum as u32);
             warp.write_uniform_predicate(out[0], sum >> 32 >= 1);
             warp.write_uniform_predicate(out[1], sum >> 32 >= 2);
@@ -431,7 +432,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             let c = u64::from(upper[0]) << 32 | u64::from(low[0]);
             let added = carry.is_some_and(|carry| holds(warp, carry)) as u32;
             let (sum, over) =
-                integer::multiply_add_wide(a, b, c, signed, negate, carry.is_some(), added);
+                arithmetic::multiply_add_wide(a, b, c, signed, negate, carry.is_some(), added);
             if high {
                 warp.write_uniform(row, (sum >> 32) as u32);
             } else {
@@ -451,7 +452,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             conjunction,
         } => {
             let [a, b, c] = sources.map(|source| warp.fetch_scalar(source));
-            let result = integer::logic3(a, b, c, table);
+            let result = arithmetic::logic3(a, b, c, table);
             let with = holds(warp, with);
             let set = result != 0;
             warp.write_uniform_predicate(
@@ -466,7 +467,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
         }
         Op::Shift { row, sources, kind } => {
             let [a, b, c] = sources.map(|source| warp.fetch_scalar(source));
-            warp.write_uniform(row, integer::shift(a, b, c, kind));
+            warp.write_uniform(row, arithmetic::shift(a, b, c, kind));
         }
         Op::ShiftAdd {
             row,
@@ -477,7 +478,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
         } => {
             let [a, b, c] = sources.map(|source| warp.fetch_scalar(source));
             let added = (kind.extended && holds(warp, carry)) as u32;
-            let sum = integer::shift_add(a, b, c, added, kind);
+            let sum = arithmetic::shift_add(a, b, c, added, kind);
             warp.write_uniform(row, sum as u32);
             warp.write_uniform_predicate(out, sum >> 32 != 0);
         }
@@ -490,7 +491,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             warp.write_uniform(row, value);
         }
         Op::Mask { row, a, b, wrap } => {
-            let value = integer::bit_mask(warp.fetch_scalar(a), warp.fetch_scalar(b), wrap);
+            let value = arithmetic::bit_mask(warp.fetch_scalar(a), warp.fetch_scalar(b), wrap);
             warp.write_uniform(row, value);
         }
         Op::Extend {
@@ -500,7 +501,8 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             wrap,
             signed,
         } => {
-            let value = integer::extend(warp.fetch_scalar(a), warp.fetch_scalar(b), wrap, signed);
+            let value =
+                arithmetic::extend(warp.fetch_scalar(a), warp.fetch_scalar(b), wrap, signed);
             warp.write_uniform(row, value);
         }
         Op::LeadingOne {
@@ -511,7 +513,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             shift,
         } => {
             let a = warp.fetch_scalar(a) ^ 0u32.wrapping_sub(invert as u32);
-            warp.write_uniform(row, integer::leading_one(a, signed, shift));
+            warp.write_uniform(row, arithmetic::leading_one(a, signed, shift));
         }
         Op::CountOnes { row, a, invert } => {
             let a = warp.fetch_scalar(a) ^ 0u32.wrapping_sub(invert as u32);
@@ -556,7 +558,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
         } => {
             let [a, b, c] = sources.map(|source| 0u32.wrapping_sub(holds(warp, source) as u32));
             for (out, table) in out.into_iter().zip(tables) {
-                warp.write_uniform_predicate(out, integer::logic3(a, b, c, table) & 1 == 1);
+                warp.write_uniform_predicate(out, arithmetic::logic3(a, b, c, table) & 1 == 1);
             }
         }
         Op::FromPredicates {

@@ -17,6 +17,7 @@ mod launch;
 mod machine;
 mod memory;
 mod order;
+mod predicate;
 mod tensor;
 
 use sass::{
