@@ -108,6 +108,8 @@ const KEPT: usize = 256;
 /// The hazard table of an SM.
 pub struct Hazards {
     enabled: bool,
+    /// Registers of a warp's table.
+    places: usize,
     warps: Vec<WarpTable>,
     entries: Vec<Entry>,
     free: u16,
@@ -121,9 +123,10 @@ impl Hazards {
         let warps = if enabled { slots } else { 0 };
         Hazards {
             enabled,
+            places,
             warps: (0..warps)
                 .map(|_| WarpTable {
-                    places: vec![Place::QUIET; places],
+                    places: Vec::new(),
                     under_way: Vec::with_capacity(32),
                 })
                 .collect(),
@@ -170,7 +173,9 @@ impl Hazards {
             return;
         }
         let table = &mut self.warps[slot as usize];
-        table.places.fill(Place::QUIET);
+        // The first warp of a slot brings its table.
+        table.places.clear();
+        table.places.resize(self.places, Place::QUIET);
         // Only settled writes can be left: nothing of variable latency outlives its CTA.
         for index in table.under_way.drain(..) {
             self.entries[index as usize].next_free = self.free;
