@@ -3,25 +3,46 @@
 #
 # Usage: scripts/build-kernels.sh [SOURCE.cu …]      (default: every source of kernels/)
 #
-# kernels/<folder>/<name>.cu becomes <name>.sm_80.cubin, <name>.sm_86.cubin and <name>.sm_89.cubin
-# beside it. The sources of kernels/abi/ and a few others are also assembled by the releases 11.8 and
+# kernels/<folder>/<name>.cu becomes <name>.<architecture>.cubin beside it, for every architecture
+# below, or for those that its launch files name (`architectures`). The sources of kernels/abi/ and a few others are also assembled by the releases 11.8 and
 # 12.9, whose cubins have the older ABI: kernels/abi/<name>.cuda-<release>.<architecture>.cubin.
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools="$root/.toolchain/bin"
-architectures=(sm_80 sm_86 sm_89)
+architectures=(sm_75 sm_80 sm_86 sm_89 sm_90)
 
 if [[ ! -x "$tools/nvcc" ]]; then
     echo "error: no compiler in .toolchain; run scripts/install-toolchain.sh first" >&2
     exit 1
 fi
 
+# The architectures of a source: all, unless every launch file of its cubin names some.
+architectures_of() {
+    local folder name launch named list=()
+    folder="$(dirname "$1")"
+    name="$(basename "$1" .cu)"
+    for launch in "$folder"/*.toml; do
+        grep -qs "^cubin = \"$name\.{arch}\.cubin\"" "$launch" || continue
+        named="$(sed -n 's/^architectures = \[\(.*\)\]/\1/p' "$launch" | tr -d '",')"
+        if [[ -z "$named" ]]; then
+            list=()
+            break
+        fi
+        read -ra named <<<"$named"
+        list+=("${named[@]}")
+    done
+    if ((${#list[@]} == 0)); then
+        list=("${architectures[@]}")
+    fi
+    printf '%s\n' "${list[@]}" | sort -u
+}
+
 # Compiles inside the source's own folder, so that no path of this machine enters a cubin.
 build_current() {
     local source="$1" name architecture
     name="$(basename "$source" .cu)"
-    for architecture in "${architectures[@]}"; do
+    for architecture in $(architectures_of "$source"); do
         (cd "$(dirname "$source")" &&
             "$tools/nvcc" -O3 -std=c++17 "-arch=$architecture" -cubin \
                 -o "$name.$architecture.cubin" "$name.cu")
@@ -38,7 +59,7 @@ build_older() {
     local source="$1" name release architecture ptx
     name="$(basename "$source" .cu)"
     ptx="$(mktemp --suffix=.ptx)"
-    for architecture in "${architectures[@]}"; do
+    for architecture in $(architectures_of "$source"); do
         (cd "$(dirname "$source")" &&
             "$tools/nvcc" -O3 -std=c++17 "-arch=compute_${architecture#sm_}" -ptx -o "$ptx" "$name.cu")
         for release in "${!ptx_version[@]}"; do

@@ -1,6 +1,20 @@
 // Exchanges and votes within a warp, whole and diverged. One result row each.
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
+// Reductions over a warp: one instruction from Ampere on, shuffles before.
+#if __CUDA_ARCH__ >= 800
+#define REDUCE(name, value, unused) __reduce_##name##_sync(ALL_LANES, value)
+#else
+#define REDUCE(name, value, operation) fold(value, [](unsigned a, unsigned b) { return operation; })
+template <typename Operation>
+__device__ unsigned fold(unsigned value, Operation operation) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+        value = operation(value, __shfl_xor_sync(ALL_LANES, value, distance));
+    }
+    return value;
+}
+#endif
+
 extern "C" __global__ void warp_primitives(const unsigned *in, unsigned *out, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     unsigned value = in[i];
@@ -18,11 +32,11 @@ extern "C" __global__ void warp_primitives(const unsigned *in, unsigned *out, in
     put(__match_any_sync(ALL_LANES, value & 7));
     int same;
     put(__match_all_sync(ALL_LANES, value & 0, &same) + same);
-    put(__reduce_and_sync(ALL_LANES, value | 0xff));
-    put(__reduce_or_sync(ALL_LANES, value & 0xff00));
-    put(__reduce_xor_sync(ALL_LANES, value));
-    put(__reduce_min_sync(ALL_LANES, value));
-    put(__reduce_max_sync(ALL_LANES, value));
+    put(REDUCE(and, value | 0xff, a & b));
+    put(REDUCE(or, value & 0xff00, a | b));
+    put(REDUCE(xor, value, a ^ b));
+    put(REDUCE(min, value, min(a, b)));
+    put(REDUCE(max, value, max(a, b)));
     // Odd and even lanes each exchange among themselves.
     unsigned partners = lane & 1 ? 0xaaaaaaaau : 0x55555555u;
     unsigned result;

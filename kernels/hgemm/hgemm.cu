@@ -1,6 +1,7 @@
 // Half-precision matrix product on tensor cores: C = A * B, A row-major (m x k), B row-major
 // (k x n). A block of four warps makes a 64 x 64 tile; cp.async brings 32 columns of A and rows of B
-// at a time into two shared buffers in turn; ldmatrix feeds mma.sync m16n8k16.
+// at a time into two shared buffers in turn; ldmatrix feeds mma.sync m16n8k16. Turing, which has
+// neither, copies through registers and takes each step in two of m16n8k8.
 // The sizes are multiples of the tile.
 #include <cuda_fp16.h>
 
@@ -20,7 +21,25 @@ __device__ unsigned shared_address(const void *pointer) {
 }
 
 __device__ void copy_16_bytes(void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from));
+#else
+    *(uint4 *)to = *(const uint4 *)from;
+#endif
+}
+
+__device__ void commit_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;");
+#endif
+}
+
+// Waits until at most the newest PENDING groups of copies are under way.
+template <int PENDING>
+__device__ void wait_for_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(PENDING));
+#endif
 }
 
 __device__ void load_matrices(unsigned (&fragment)[4], const half *row) {
@@ -40,10 +59,22 @@ struct Single {
     float d[4] = {};
 
     __device__ void multiply_add(const unsigned (&a)[4], unsigned b0, unsigned b1) {
+#if __CUDA_ARCH__ >= 800
         asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
                      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+        half_step(a[0], a[1], b0);
+        half_step(a[2], a[3], b1);
+#endif
+    }
+
+    __device__ void half_step(unsigned a0, unsigned a1, unsigned b) {
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 "
+                     "{%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+                     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+                     : "r"(a0), "r"(a1), "r"(b));
     }
 
     __device__ void store(float *c, int n, int row, int column) const {
@@ -57,10 +88,22 @@ struct Half {
     unsigned d[2] = {};
 
     __device__ void multiply_add(const unsigned (&a)[4], unsigned b0, unsigned b1) {
+#if __CUDA_ARCH__ >= 800
         asm volatile("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 "
                      "{%0, %1}, {%2, %3, %4, %5}, {%6, %7}, {%0, %1};"
                      : "+r"(d[0]), "+r"(d[1])
                      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#else
+        half_step(a[0], a[1], b0);
+        half_step(a[2], a[3], b1);
+#endif
+    }
+
+    __device__ void half_step(unsigned a0, unsigned a1, unsigned b) {
+        asm volatile("mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 "
+                     "{%0, %1}, {%2, %3}, {%4}, {%0, %1};"
+                     : "+r"(d[0]), "+r"(d[1])
+                     : "r"(a0), "r"(a1), "r"(b));
     }
 
     __device__ void store(half *c, int n, int row, int column) const {
@@ -85,7 +128,7 @@ __device__ void copy_tiles(Buffers &buffers, int buffer, const half *a, const ha
         copy_16_bytes(&buffers.b[buffer][b_row][b_column],
                       &b[(depth + b_row) * n + column0 + b_column]);
     }
-    asm volatile("cp.async.commit_group;");
+    commit_copies();
 }
 
 template <typename Accumulator, typename Element>
@@ -103,9 +146,9 @@ __device__ void product(const half *a, const half *b, Element *c, int n, int k) 
     for (int depth = 0; depth < k; depth += DEPTH) {
         if (depth + DEPTH < k) {
             copy_tiles(buffers, buffer ^ 1, a, b, n, k, depth + DEPTH);
-            asm volatile("cp.async.wait_group 1;");
+            wait_for_copies<1>();
         } else {
-            asm volatile("cp.async.wait_group 0;");
+            wait_for_copies<0>();
         }
         __syncthreads();
 #pragma unroll

@@ -1,5 +1,6 @@
 // Streams of tensor-core products into eight independent accumulators, 32 per trip, for the peak
-// rate of each shape. Two launches that differ in `trips` give the cycles of one trip.
+// rate of each shape. Two launches that differ in `trips` give the cycles of one trip. Turing has
+// m16n8k8 alone.
 #include <cuda_fp16.h>
 
 constexpr int ACCUMULATORS = 8;
@@ -11,6 +12,7 @@ struct Operands {
     unsigned b[2];
 };
 
+#if __CUDA_ARCH__ >= 800 || !defined(__CUDA_ARCH__)
 struct Deep { // m16n8k16
     static __device__ void multiply_add(float (&d)[4], const Operands &from) {
         asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
@@ -27,6 +29,7 @@ struct Deep { // m16n8k16
                        "r"(from.b[1]));
     }
 };
+#endif
 
 struct Shallow { // m16n8k8
     static __device__ void multiply_add(float (&d)[4], const Operands &from) {
@@ -93,6 +96,7 @@ __device__ void stream(const unsigned *ones, float *out, int trips) {
 using Single = float[4];
 using Half = unsigned[2];
 
+#if __CUDA_ARCH__ >= 800 || !defined(__CUDA_ARCH__)
 extern "C" __global__ void mma_16816_f32(const unsigned *ones, float *out, int trips) {
     stream<Deep, Single>(ones, out, trips);
 }
@@ -100,6 +104,7 @@ extern "C" __global__ void mma_16816_f32(const unsigned *ones, float *out, int t
 extern "C" __global__ void mma_16816_f16(const unsigned *ones, float *out, int trips) {
     stream<Deep, Half>(ones, out, trips);
 }
+#endif
 
 extern "C" __global__ void mma_1688_f32(const unsigned *ones, float *out, int trips) {
     stream<Shallow, Single>(ones, out, trips);

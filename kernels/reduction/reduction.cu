@@ -33,8 +33,42 @@ extern "C" __global__ void reduce_sum(const float *in, float *partial, int n) {
     }
 }
 
-// Sum, minimum and maximum of integers, with the warp-wide reduction instruction and one global
-// atomic of each kind per warp. `result` starts as {0, largest, smallest}.
+// Reductions over a warp: one instruction from Ampere on, shuffles before.
+template <typename Operation>
+__device__ int warp_fold(int value, Operation operation) {
+#pragma unroll
+    for (int offset = WARP / 2; offset > 0; offset /= 2) {
+        value = operation(value, __shfl_xor_sync(ALL_LANES, value, offset));
+    }
+    return value;
+}
+
+__device__ int warp_add(int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_add_sync(ALL_LANES, value);
+#else
+    return warp_fold(value, [](int a, int b) { return a + b; });
+#endif
+}
+
+__device__ int warp_min(int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_min_sync(ALL_LANES, value);
+#else
+    return warp_fold(value, [](int a, int b) { return min(a, b); });
+#endif
+}
+
+__device__ int warp_max(int value) {
+#if __CUDA_ARCH__ >= 800
+    return __reduce_max_sync(ALL_LANES, value);
+#else
+    return warp_fold(value, [](int a, int b) { return max(a, b); });
+#endif
+}
+
+// Sum, minimum and maximum of integers over each warp, then one global atomic of each kind per
+// warp. `result` starts as {0, largest, smallest}.
 extern "C" __global__ void reduce_integers(const int *in, int *result, int n) {
     int sum = 0;
     int least = 0x7fffffff;
@@ -45,9 +79,9 @@ extern "C" __global__ void reduce_integers(const int *in, int *result, int n) {
         least = min(least, value);
         most = max(most, value);
     }
-    sum = __reduce_add_sync(ALL_LANES, sum);
-    least = __reduce_min_sync(ALL_LANES, least);
-    most = __reduce_max_sync(ALL_LANES, most);
+    sum = warp_add(sum);
+    least = warp_min(least);
+    most = warp_max(most);
     if (threadIdx.x % WARP == 0) {
         atomicAdd(&result[0], sum);
         atomicMin(&result[1], least);

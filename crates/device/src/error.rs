@@ -66,6 +66,21 @@ pub enum RunError {
         /// Its architecture.
         hardware: u32,
     },
+    /// A launch file whose kernels exist for other architectures only.
+    #[error(
+        "{}: there is no code for {gpu} (sm_{hardware}); the launch file names {}",
+        .file.display(), sm_names(.architectures)
+    )]
+    NoCode {
+        /// The cubin, with `{arch}` in its name.
+        file: PathBuf,
+        /// The GPU.
+        gpu: String,
+        /// Its architecture.
+        hardware: u32,
+        /// The architectures that there is code for.
+        architectures: Vec<u32>,
+    },
     /// Arguments that do not fit the kernel.
     #[error(transparent)]
     Argument(#[from] ArgumentError),
@@ -174,6 +189,16 @@ pub enum RunError {
     /// The launch does not end, without time.
     #[error("kernel `{}`: {}", .0.kernel, .0.what)]
     FunctionalHang(Box<FunctionalHang>),
+}
+
+/// "sm_80, sm_86 and sm_89".
+fn sm_names(architectures: &[u32]) -> String {
+    let names: Vec<String> = architectures.iter().map(|sm| format!("sm_{sm}")).collect();
+    match names.split_last() {
+        None => "none".to_owned(),
+        Some((only, [])) => only.clone(),
+        Some((last, others)) => format!("{} and {last}", others.join(", ")),
+    }
 }
 
 impl From<HardwareError> for RunError {

@@ -99,7 +99,7 @@ impl<'a> Session<'a> {
                 });
             }
         }
-        let name = self.cubin_name();
+        let name = self.cubin_name()?;
         let bytes = self.files.read(&name, LARGEST_CUBIN)?;
         let loaded = self.device.load(&self.files.path(&name), &bytes)?;
         drop(bytes);
@@ -170,14 +170,22 @@ impl<'a> Session<'a> {
     }
 
     /// The cubin's name for the GPU at hand.
-    fn cubin_name(&self) -> PathBuf {
-        let architecture = format!("sm_{}", self.device.gpu().architecture());
-        let name = self
-            .workload
-            .cubin
-            .to_string_lossy()
-            .replace("{arch}", &architecture);
-        PathBuf::from(name)
+    fn cubin_name(&self) -> Result<PathBuf, RunError> {
+        const PLACE: &str = "{arch}";
+        let wanted = self.device.gpu().architecture();
+        let name = self.workload.cubin.to_string_lossy();
+        if let Some(architectures) = &self.workload.architectures
+            && name.contains(PLACE)
+            && !architectures.contains(&wanted)
+        {
+            return Err(RunError::NoCode {
+                file: self.files.path(&self.workload.cubin),
+                gpu: self.device.gpu().name().to_owned(),
+                hardware: wanted,
+                architectures: architectures.clone(),
+            });
+        }
+        Ok(PathBuf::from(name.replace(PLACE, &format!("sm_{wanted}"))))
     }
 
     fn check(&self) -> Result<Vec<CheckOutcome>, RunError> {

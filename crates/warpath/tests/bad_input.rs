@@ -236,6 +236,19 @@ fn impossible_launches() {
 }
 
 #[test]
+fn a_kernel_without_code_for_the_gpu_names_the_architectures_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("newer.toml");
+    let good = std::fs::read_to_string(kernel("vadd/vadd.toml")).unwrap();
+    let newer = format!("architectures = [\"sm_80\", \"sm_89\"]\n{good}");
+    std::fs::write(&path, newer).unwrap();
+    let told = fails(2, &["run", &path.to_string_lossy(), "--gpu", "rtx-a6000"]);
+    for word in ["rtx-a6000", "sm_86", "sm_80 and sm_89"] {
+        assert!(told.contains(word), "no {word} in {told}");
+    }
+}
+
+#[test]
 fn accesses_out_of_bounds_and_misaligned() {
     let cubin = cubin();
     let folder = tempfile::tempdir().unwrap();

@@ -18,6 +18,8 @@ pub struct Workload {
     pub title: Option<String>,
     /// The cubin, relative to the launch file; `{arch}` stands for the GPU's architecture.
     pub cubin: PathBuf,
+    /// Architectures (86 for sm_86) that `{arch}` may stand for; none: those of every GPU.
+    pub architectures: Option<Vec<u32>>,
     /// The GPU to run on unless the user names another.
     pub gpu: Option<String>,
     /// Kernel launches, in order; each starts when the one before has ended.
@@ -61,6 +63,7 @@ impl Workload {
 fn read_workload(top: &Table<'_>) -> Reading<Workload> {
     top.only(&[
         "cubin",
+        "architectures",
         "gpu",
         "title",
         "launch",
@@ -77,6 +80,11 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
     let gpu = text("gpu", "the name of a GPU")?;
     let expected = "the name of a cubin, as in \"vadd.{arch}.cubin\"";
     let cubin = PathBuf::from(top.require("cubin", expected)?.string(expected)?);
+
+    let architectures = top
+        .get("architectures")
+        .map(|value| read_architectures(&value))
+        .transpose()?;
 
     let buffers = read_buffers(top)?;
     let expected = "a list of tables, as in `[[launch]]`";
@@ -100,12 +108,33 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
     Ok(Workload {
         title,
         cubin,
+        architectures,
         gpu,
         launches,
         buffers,
         parameters,
         checks,
     })
+}
+
+/// Reads a list of architecture names, each once.
+fn read_architectures(value: &Value<'_>) -> Reading<Vec<u32>> {
+    let expected = "a list of architectures, each once, as in `[\"sm_80\", \"sm_86\"]`";
+    let list = value.array(expected)?;
+    if list.is_empty() {
+        return Err(value.error("an empty list", expected));
+    }
+    let mut architectures = Vec::with_capacity(list.len());
+    for entry in &list {
+        let name = entry.string(expected)?;
+        let number = name
+            .strip_prefix("sm_")
+            .and_then(|number| number.parse::<u32>().ok())
+            .filter(|number| !architectures.contains(number))
+            .ok_or_else(|| entry.error(format!("`{name}`"), expected))?;
+        architectures.push(number);
+    }
+    Ok(architectures)
 }
 
 fn read_launch(entry: &Value<'_>, buffers: &[Buffer]) -> Reading<KernelLaunch> {
@@ -196,6 +225,29 @@ values = { fill = 1 }
         );
     }
 
+    #[test]
+    fn architectures_are_named() {
+        let with = |list: &str| GOOD.replace("gpu =", &format!("architectures = {list}\ngpu ="));
+        let read = |list: &str| Workload::parse("x.toml", &with(list));
+        assert_eq!(
+            read(r#"["sm_80", "sm_89"]"#).unwrap().architectures,
+            Some(vec![80, 89])
+        );
+        assert_eq!(Workload::parse("x.toml", GOOD).unwrap().architectures, None);
+        for bad in [
+            "[]",
+            "80",
+            "[80]",
+            r#"["80"]"#,
+            r#"["sm_x"]"#,
+            r#"["sm_80", "sm_80"]"#,
+        ] {
+            let wrong = read(bad).unwrap_err();
+            assert!(wrong.key.starts_with("architectures"), "{bad}: {wrong}");
+            assert!(wrong.expected.contains("sm_80"), "{bad}: {wrong}");
+        }
+    }
+
     /// Replaces a piece of the good file and returns the error.
     fn error(from: &str, to: &str) -> LaunchFileError {
         assert!(GOOD.contains(from));
@@ -227,7 +279,7 @@ values = { fill = 1 }
     }
 
     #[test]
-    fn every_launch_file_of_the_project_is_read() {
+    fn every_launch_file_of_the_project_is_read_and_has_its_cubins() {
         let kernels = concat!(env!("CARGO_MANIFEST_DIR"), "/../../kernels");
         let mut count = 0;
         for folder in std::fs::read_dir(kernels).unwrap() {
@@ -242,7 +294,13 @@ values = { fill = 1 }
                     .is_some_and(|extension| extension == "toml")
                 {
                     let text = std::fs::read_to_string(&path).unwrap();
-                    Workload::parse(&path.to_string_lossy(), &text).unwrap();
+                    let workload = Workload::parse(&path.to_string_lossy(), &text).unwrap();
+                    let cubin = workload.cubin.to_string_lossy();
+                    for sm in workload.architectures.unwrap_or(vec![75, 80, 86, 89, 90]) {
+                        let name = cubin.replace("{arch}", &format!("sm_{sm}"));
+                        let cubin = path.with_file_name(name);
+                        assert!(cubin.is_file(), "{}", cubin.display());
+                    }
                     count += 1;
                 }
             }

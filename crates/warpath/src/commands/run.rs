@@ -183,6 +183,7 @@ fn workload_of(arguments: &RunArguments, cubin: &Cubin) -> Result<Workload, Fail
     Ok(Workload {
         title: None,
         cubin: arguments.file.clone(),
+        architectures: None,
         gpu: None,
         launches: vec![KernelLaunch {
             kernel: kernel.name.clone(),

@@ -51,6 +51,16 @@ pub fn launch_files(wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     files
 }
 
+/// Whether a launch file has code for an architecture, as in `sm_86`.
+pub fn has_code_for(file: &Path, architecture: &str) -> bool {
+    let text = std::fs::read_to_string(file).unwrap();
+    let table: toml::Table = toml::from_str(&text).unwrap();
+    table.get("architectures").is_none_or(|named| {
+        let named = named.as_array().unwrap();
+        named.iter().any(|name| name.as_str() == Some(architecture))
+    })
+}
+
 /// Names of a launch file's buffers.
 pub fn buffers(file: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap();
