@@ -2,11 +2,11 @@
 # Compiles public CUDA code into corpus/ (git-ignored), for comparing Warpath's disassembly with the
 # vendor's over far more code than kernels/ holds.
 #
-# Usage: scripts/build-corpus.sh [--no-cutlass] [--jobs N] [SOURCE_FOLDER …]
+# Usage: scripts/build-corpus.sh [--architectures LIST] [--no-cutlass] [--jobs N] [SOURCE_FOLDER …]
 #
 # Every .cu file below the given folders (for example checkouts of gpu-rodinia, PolyBenchGpu or
-# cuda-samples) is compiled for sm_80, sm_86 and sm_89, with every folder that holds a header on the
-# include path; files that do not compile are skipped and counted, for old code often needs a runtime
+# cuda-samples) is compiled for each architecture (default: sm_75,sm_80,sm_86,sm_89,sm_90), with every
+# folder that holds a header on the include path; files that do not compile are skipped and counted, for old code often needs a runtime
 # interface that is gone. A few examples of CUTLASS, which comes from the Python package index, are
 # compiled as well. Cubins that are already there are kept.
 set -euo pipefail
@@ -14,7 +14,7 @@ set -euo pipefail
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
 tools="$root/.toolchain/bin"
 corpus="$root/corpus"
-architectures=(sm_80 sm_86 sm_89)
+architectures=(sm_75 sm_80 sm_86 sm_89 sm_90)
 cutlass_version=4.2.0.0
 # Examples that between them use tensor cores on halves, TF32, doubles, bytes and sparse operands,
 # asynchronous copies, convolutions and attention.
@@ -34,6 +34,7 @@ folders=()
 
 while (($# > 0)); do
     case "$1" in
+    --architectures) IFS=, read -ra architectures <<<"$2" && shift ;;
     --no-cutlass) with_cutlass=false ;;
     --jobs) jobs="$2" && shift ;;
     --help | -h) sed -n '2,/^set/p' "$0" | sed '$d; s/^# \{0,1\}//' && exit 0 ;;

@@ -346,16 +346,24 @@ fn integer_matrix(instruction: &Instruction) -> Class {
     }
 }
 
-/// Rows and depth of a matrix instruction from its shape suffix; there are always eight columns.
-/// (0, 0) if it carries none.
+/// Rows and depth of a matrix instruction from its shape suffix (`16816`, `8x8x4`); there are always
+/// eight columns. (0, 0) if it carries none.
 pub(crate) fn shape(instruction: &Instruction) -> (u16, u16) {
-    let digits = instruction
-        .modifiers
-        .iter()
-        .map(|modifier| modifier.text())
-        .find(|text| text.len() >= 3 && text.bytes().all(|byte| byte.is_ascii_digit()));
-    let Some(digits) = digits else { return (0, 0) };
-    let (rows, depth) = match (digits.strip_prefix("168"), digits.strip_prefix("88")) {
+    let is_shape = |text: &&str| {
+        text.len() >= 3
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || byte == b'x')
+    };
+    let texts = instruction.modifiers.iter().map(|modifier| modifier.text());
+    let Some(text) = texts.into_iter().find(is_shape) else {
+        return (0, 0);
+    };
+    if let Some((rows, rest)) = text.split_once('x') {
+        let depth = rest.split_once('x').map_or("", |(_, depth)| depth);
+        return (rows.parse().unwrap_or(0), depth.parse().unwrap_or(0));
+    }
+    let (rows, depth) = match (text.strip_prefix("168"), text.strip_prefix("88")) {
         (Some(depth), _) => (16, depth),
         (None, Some(depth)) => (8, depth),
         (None, None) => return (0, 0),

@@ -24,13 +24,13 @@ pub fn decode(word: Word, architecture: Architecture) -> Decoded {
 
 /// Reads `word` by one row, or `None` if the row does not describe it.
 fn decode_as(compiled: &Compiled, word: Word, architecture: Architecture) -> Option<Instruction> {
-    let row = compiled.row;
+    let row = &compiled.row;
     if !row.matches(word) {
         return None;
     }
     let mut modifiers: SmallVec<[Modifier; 8]> = SmallVec::new();
     for (suffix, names) in row.suffixes.iter().zip(&compiled.suffixes) {
-        let value = concatenate(word, suffix.bits);
+        let value = word.concatenate(suffix.bits);
         modifiers.extend_from_slice(names.get(value as usize)?.as_ref()?);
     }
     let mut operands: SmallVec<[Operand; 8]> = SmallVec::new();
@@ -56,20 +56,6 @@ fn decode_as(compiled: &Compiled, word: Word, architecture: Architecture) -> Opt
         operands,
         control,
     })
-}
-
-/// The bit runs of a field as one number, the first run lowest.
-fn concatenate(word: Word, bits: &[(u8, u8)]) -> u64 {
-    let mut value = 0;
-    let mut shift = 0u32;
-    for &(first, width) in bits {
-        value |= word
-            .bits(first.into(), width.into())
-            .checked_shl(shift)
-            .unwrap_or(0);
-        shift += u32::from(width);
-    }
-    value
 }
 
 /// What a field holds in a given word.
@@ -231,7 +217,7 @@ fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Opt
             default,
             scale,
         } => {
-            let value = concatenate(word, bits);
+            let value = word.concatenate(bits);
             if default == Some(value) {
                 return Some(Read::Nothing);
             }
@@ -261,9 +247,9 @@ fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Opt
             0 => return Some(Read::Nothing),
             set => Operand::CounterSet(set),
         },
-        Field::Target { bits } => {
+        Field::Target { bits, scale } => {
             let width = bits.iter().map(|&(_, width)| u32::from(width)).sum();
-            Operand::Target(sign_extend(concatenate(word, bits), width) * 4)
+            Operand::Target(sign_extend(word.concatenate(bits), width).wrapping_mul(scale.into()))
         }
         Field::Keyword {
             bits: (first, width),

@@ -6,6 +6,7 @@ use std::fmt::{self, Display, Formatter};
 
 use smallvec::{SmallVec, smallvec};
 
+use crate::architecture::Architecture;
 use crate::instruction::{Guard, Instruction};
 use crate::opcode::Opcode;
 use crate::operand::{
@@ -26,7 +27,7 @@ impl Instruction {
     }
 }
 
-/// Set where the disassembler shows the descriptor register of an address.
+/// Set where the disassembler shows the descriptor register of an address before Hopper.
 const SHOWN_DESCRIPTOR: u32 = 101;
 
 struct Text<'a> {
@@ -46,8 +47,10 @@ impl Display for Text<'_> {
         }
         let row = table::table(instruction.architecture)
             .candidates(instruction.word)
-            .map(|compiled| compiled.row)
-            .find(|row| row.opcode == instruction.opcode && row.matches(instruction.word));
+            .find(|compiled| {
+                compiled.row.opcode == instruction.opcode && compiled.describes(instruction.word)
+            })
+            .map(|compiled| &compiled.row);
         for (index, operand) in instruction.operands.iter().enumerate() {
             let previous = index
                 .checked_sub(1)
@@ -81,6 +84,12 @@ fn is_addend(instruction: &Instruction, index: usize) -> bool {
 }
 
 impl Text<'_> {
+    /// Whether an address's descriptor register is printed: always on Hopper, by a bit before.
+    fn shows_descriptor(&self) -> bool {
+        let instruction = self.instruction;
+        instruction.architecture >= Architecture::Sm90 || instruction.word.bit(SHOWN_DESCRIPTOR)
+    }
+
     fn operand(&self, f: &mut Formatter<'_>, operand: &Operand, row: Option<&Row>) -> fmt::Result {
         match operand {
             Operand::Register {
@@ -160,7 +169,7 @@ impl Text<'_> {
                         descriptor: Some(register),
                         ..
                     },
-                ) = (self.instruction.word.bit(SHOWN_DESCRIPTOR), operand)
+                ) = (self.shows_descriptor(), operand)
                 {
                     write!(f, "desc[{register}]")?;
                 }
@@ -168,11 +177,15 @@ impl Text<'_> {
                 let mut empty = true;
                 let scaled = matches!(base_select, Select::X4 | Select::X8 | Select::X16);
                 let pair = matches!(base_select, Select::Wide | Select::U32);
+                // Hopper prints the base wherever it is taken as a 32-bit offset.
+                let offset_base = *base_select == Select::U32
+                    && self.instruction.architecture >= Architecture::Sm90;
                 if *base != Register::ZERO
                     || explicit
                     || described
                     || scaled && has_uniform
                     || pair && !has_uniform
+                    || offset_base
                 {
                     write!(f, "{base}{}", base_select.text())?;
                     empty = false;
@@ -201,10 +214,12 @@ impl Text<'_> {
                 f.write_str("]")
             }
             Operand::ConvergenceBarrier(barrier) => write!(f, "B{barrier}"),
-            Operand::SpecialRegister(number) => match special_register(*number) {
-                Some(name) => f.write_str(name),
-                None => write!(f, "SR{number}"),
-            },
+            Operand::SpecialRegister(number) => {
+                match special_register(*number, self.instruction.architecture) {
+                    Some(name) => f.write_str(name),
+                    None => write!(f, "SR{number}"),
+                }
+            }
             Operand::Counter(counter) => write!(f, "SB{counter}"),
             Operand::CounterSet(set) => {
                 f.write_str("{")?;

@@ -261,19 +261,19 @@ fn layout(instruction: &Instruction) -> Layout {
 
 /// Registers of one data operand of a load, store or atomic operation.
 fn data_registers(instruction: &Instruction) -> u8 {
-    let wide = |modifier: &Modifier| {
-        matches!(
-            modifier,
-            Modifier::N64 | Modifier::F64 | Modifier::S64 | Modifier::U64
-        )
+    let registers = |modifier: &Modifier| match modifier {
+        Modifier::N128 | Modifier::F16x8 | Modifier::BF16x8 | Modifier::F32x4 => 4,
+        Modifier::N64
+        | Modifier::F64
+        | Modifier::S64
+        | Modifier::U64
+        | Modifier::F16x4
+        | Modifier::BF16x4
+        | Modifier::F32x2 => 2,
+        _ => 1,
     };
-    if instruction.has(Modifier::N128) {
-        4
-    } else if instruction.modifiers.iter().any(wide) {
-        2
-    } else {
-        1
-    }
+    let widths = instruction.modifiers.iter().map(registers);
+    widths.max().unwrap_or(1)
 }
 
 /// Matrices that LDSM loads, one register each.

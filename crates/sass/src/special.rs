@@ -1,9 +1,19 @@
 //! Names of the special registers that S2R, CS2R and S2UR read. Numbers without a name print as
 //! `SR` and the number.
 
+use crate::architecture::Architecture;
+
 /// The name of special register `number` (bits 72 to 79), if it has one.
-pub(crate) fn special_register(number: u8) -> Option<&'static str> {
+pub(crate) fn special_register(number: u8, architecture: Architecture) -> Option<&'static str> {
+    let hopper = architecture >= Architecture::Sm90;
     Some(match number {
+        24 if architecture <= Architecture::Sm75 => "SR_MACHINE_ID_0",
+        65 if hopper => "SR_CGAERRORSTATUS",
+        134 if hopper => "SR_WARPGROUP_INFO",
+        135 if hopper => "SR_WARPGROUPID",
+        136 if hopper => "SR_CgaCtaId",
+        137 if hopper => "SR_GpcLocalCgaId",
+        139 if hopper => "SR_CTARegPoolSz",
         0 => "SR_LANEID",
         1 => "SR_CLOCK",
         2 => "SR_VIRTCFG",

@@ -43,4 +43,18 @@ impl Word {
     pub const fn bit(self, position: u32) -> bool {
         self.0 >> position & 1 == 1
     }
+
+    /// Bit runs (first, width) as one number, the first run lowest.
+    pub(crate) fn concatenate(self, runs: &[(u8, u8)]) -> u64 {
+        let mut value = 0;
+        let mut shift = 0u32;
+        for &(first, width) in runs {
+            value |= self
+                .bits(first.into(), width.into())
+                .checked_shl(shift)
+                .unwrap_or(0);
+            shift += u32::from(width);
+        }
+        value
+    }
 }

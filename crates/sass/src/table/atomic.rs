@@ -5,22 +5,23 @@ use super::*;
 use crate::opcode::Opcode::*;
 
 /// Operation, bits 87 to 90.
-const OPERATION: Suffix = suffix(&[(87, 4)], "ADD MIN MAX INC DEC AND OR XOR EXCH SAFEADD");
+pub(super) const OPERATION: Suffix =
+    suffix(&[(87, 4)], "ADD MIN MAX INC DEC AND OR XOR EXCH SAFEADD");
 /// Operation of a form whose bit 90 belongs to the address.
-const SHORT_OPERATION: Suffix = suffix(&[(87, 3)], "ADD MIN MAX INC DEC AND OR XOR");
+pub(super) const SHORT_OPERATION: Suffix = suffix(&[(87, 3)], "ADD MIN MAX INC DEC AND OR XOR");
 /// Type, bits 73 to 76.
 const TYPE: Suffix = suffix(&[(73, 4)], "- S32 64 F32.FTZ.RN F16x2.RN S64 F64.RN");
 /// Type of a compare-and-swap.
 const SWAP_TYPE: Suffix = suffix(&[(73, 4)], "- S32 64");
 /// Compare-and-swap or its shared-memory helper.
-const SWAP: Suffix = suffix(&[(87, 1)], "CAS CAST");
+pub(super) const SWAP: Suffix = suffix(&[(87, 1)], "CAS CAST");
 /// The compare-and-swap of a loop that holds a lock on the word.
-const SHARED_SWAP: Suffix = suffix(&[(87, 2)], "CAS CAST CAS CAST.SPIN");
+pub(super) const SHARED_SWAP: Suffix = suffix(&[(87, 2)], "CAS CAST CAS CAST.SPIN");
 /// Type of an operation on shared memory.
 const SHARED_TYPE: Suffix = suffix(&[(73, 2)], "- S32 64");
 
 /// A shared address, scaled and with a uniform register where it has one.
-const fn shared(uniform: Option<u8>) -> Field {
+pub(super) const fn shared(uniform: Option<u8>) -> Field {
     Field::Memory(Address {
         uniform,
         scale: Some(78),
@@ -50,7 +51,9 @@ const LONE: Field = Field::Memory(Address {
 const SIMPLE: Field = Field::Memory(PLAIN_ADDRESS);
 
 pub(super) const ROWS: &[Row] = &[
-    plain(ATOMG, 0x3a8, &[], &OPERATE, &[pred(81), D, SIMPLE, reg(32)]),
+    plain(ATOMG, 0x3a8, &[], &OPERATE, &[pred(81), D, SIMPLE, reg(32)])
+        .since(Architecture::Sm80)
+        .until(Architecture::Sm89),
     plain(
         ATOMG,
         0x9a8,
@@ -58,15 +61,21 @@ pub(super) const ROWS: &[Row] = &[
         &OPERATE,
         &[pred(81), D, uniform_address(), reg(32)],
     )
-    .high(High::One),
+    .high(High::One)
+    .since(Architecture::Sm80)
+    .until(Architecture::Sm89),
     plain(
         ATOMG,
         0x3a9,
         &[],
         &SWAP_GLOBAL,
         &[pred(81), D, SIMPLE, reg(32), reg(64)],
-    ),
-    plain(ATOM, 0x38a, &[], &OPERATE, &[pred(81), D, SIMPLE, reg(32)]),
+    )
+    .since(Architecture::Sm80)
+    .until(Architecture::Sm89),
+    plain(ATOM, 0x38a, &[], &OPERATE, &[pred(81), D, SIMPLE, reg(32)])
+        .since(Architecture::Sm80)
+        .until(Architecture::Sm89),
     plain(
         ATOM,
         0x98a,
@@ -74,21 +83,27 @@ pub(super) const ROWS: &[Row] = &[
         &OPERATE,
         &[pred(81), D, uniform_address(), reg(32)],
     )
-    .high(High::One),
+    .high(High::One)
+    .since(Architecture::Sm80)
+    .until(Architecture::Sm89),
     plain(
         ATOM,
         0x38b,
         &[],
         &EXCHANGE,
         &[pred(81), D, SIMPLE, reg(32), reg(64)],
-    ),
+    )
+    .since(Architecture::Sm80)
+    .until(Architecture::Sm89),
     plain(
         RED,
         0x98e,
         &[],
         &[EXTENDED, SHORT_OPERATION, EVICT, TYPE, STORE_ORDER],
         &[SIMPLE, reg(32)],
-    ),
+    )
+    .since(Architecture::Sm80)
+    .until(Architecture::Sm89),
     plain(
         RED,
         0x98e,
@@ -96,14 +111,17 @@ pub(super) const ROWS: &[Row] = &[
         &[EXTENDED, SHORT_OPERATION, EVICT, TYPE, STORE_ORDER],
         &[with_uniform(64, Some(71)), reg(32)],
     )
-    .high(High::One),
+    .high(High::One)
+    .since(Architecture::Sm80)
+    .until(Architecture::Sm89),
     plain(
         ATOMS,
         0x38c,
         &[],
         &[OPERATION, SHARED_TYPE],
         &[D, shared(None), reg(32)],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         ATOMS,
         0x98c,
@@ -111,7 +129,8 @@ pub(super) const ROWS: &[Row] = &[
         &[OPERATION, SHARED_TYPE],
         &[D, shared(Some(64)), reg(32)],
     )
-    .high(High::One),
+    .high(High::One)
+    .until(Architecture::Sm89),
     plain(
         ATOMS,
         0xf8c,
@@ -141,7 +160,8 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[pred(81), D, LONE],
     )
-    .high(High::One),
+    .high(High::One)
+    .since(Architecture::Sm80),
     plain(
         ATOM,
         0xf8a,
@@ -155,12 +175,14 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[pred(81), D, LONE],
     )
-    .high(High::One),
+    .high(High::One)
+    .since(Architecture::Sm80),
     plain(
         ATOMS,
         0x38d,
         &[],
         &[SHARED_SWAP, SHARED_TYPE],
         &[D, shared(None), reg(32), reg(64)],
-    ),
+    )
+    .until(Architecture::Sm89),
 ];

@@ -156,7 +156,8 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         &[suffix(&[(79, 2)], "SC ALL - MMIO"), SCOPE],
         &[],
-    ),
+    )
+    .since(Architecture::Sm80),
     plain(ERRBAR, 0x9ab, &[], &[], &[]),
     plain(LDGDEPBAR, 0x9af, &[], &[], &[]),
     plain(
@@ -180,7 +181,7 @@ pub(super) const ROWS: &[Row] = &[
     plain(
         CCTL,
         0x98f,
-        &[When::Is(72, 1, 0)],
+        &[],
         &[
             suffix(&[(78, 2)], "- U C I"),
             suffix(&[(87, 4)], "? ? ? ? IVALL ? IVALLP WBALL WBALLP"),

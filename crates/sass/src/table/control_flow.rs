@@ -7,7 +7,10 @@ use Slot::B;
 /// The 48-bit offset of a jump in bytes.
 const OFFSET: &[(u8, u8)] = &[(34, 48)];
 /// A jump's target relative to the next instruction.
-const TARGET: Field = Field::Target { bits: OFFSET };
+const TARGET: Field = Field::Target {
+    bits: OFFSET,
+    scale: 4,
+};
 /// The lane mask that BRA.DIV and BRA.CONV compare, complemented by bit 30.
 const MASK: Field = Field::Uniform {
     at: 24,
@@ -37,7 +40,8 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(32, 2)], "- U DIV CONV"),
         ],
         &[CONDITION, TARGET],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         BRA,
         0x947,
@@ -48,14 +52,16 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[CONDITION, MASK, TARGET],
     )
-    .high(High::One),
+    .high(High::One)
+    .until(Architecture::Sm89),
     plain(
         BRX,
         0x949,
         &[],
         &[suffix(&[(85, 2)], "- INC DEC")],
         &[CONDITION, reg(24), ADDEND],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         BRXU,
         0x958,
@@ -66,7 +72,8 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[CONDITION, ureg(24), ADDEND],
     )
-    .high(High::One),
+    .high(High::One)
+    .until(Architecture::Sm89),
     plain(
         CALL,
         0x943,
@@ -81,14 +88,16 @@ pub(super) const ROWS: &[Row] = &[
                 scale: 4,
             },
         ],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         CALL,
         0x343,
         &[],
         &[fixed("ABS"), suffix(&[(86, 1)], "- NOINC")],
         &[CONDITION, reg(24), ADDEND],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         CALL,
         0xb43,
@@ -109,21 +118,24 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         &[fixed("REL"), suffix(&[(86, 1)], "- NOINC")],
         &[CONDITION, TARGET],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         CALL,
         0x344,
         &[],
         &[fixed("REL"), suffix(&[(86, 1)], "- NOINC")],
         &[CONDITION, reg(24), TARGET],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         RET,
         0x950,
         &[When::Is(85, 1, 0)],
         &[fixed("REL"), suffix(&[(86, 1)], "- NODEC")],
         &[CONDITION, reg(24), TARGET],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         RET,
         0x950,
@@ -139,7 +151,8 @@ pub(super) const ROWS: &[Row] = &[
                 scale: 4,
             },
         ],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         EXIT,
         0x94d,
@@ -159,7 +172,10 @@ pub(super) const ROWS: &[Row] = &[
         &[
             CONDITION,
             Field::Convergence { at: 16 },
-            Field::Target { bits: &[(34, 30)] },
+            Field::Target {
+                bits: &[(34, 30)],
+                scale: 4,
+            },
         ],
     ),
     plain(
@@ -184,7 +200,8 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         &[suffix(&[(86, 1)], "- EXCLUSIVE")],
         &[CONDITION, word(B, PLAIN)],
-    ),
+    )
+    .until(Architecture::Sm89),
     alu(
         WARPSYNC,
         0x148,
@@ -192,7 +209,8 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         &[],
         &[CONDITION, word(B, PLAIN)],
-    ),
+    )
+    .until(Architecture::Sm89),
     alu(
         NANOSLEEP,
         0x15d,
@@ -246,7 +264,8 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         &[suffix(&[(85, 2)], "- INC DEC")],
         &[CONDITION, reg(24), ADDEND],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         JMP,
         0x94a,
@@ -264,7 +283,8 @@ pub(super) const ROWS: &[Row] = &[
                 scale: 4,
             },
         ],
-    ),
+    )
+    .until(Architecture::Sm89),
     // Between a barrier and a part of the warp's state.
     plain(
         BMOV,
@@ -289,7 +309,8 @@ pub(super) const ROWS: &[Row] = &[
         &[fixed("ABS"), suffix(&[(86, 1)], "- NOINC")],
         &[CONDITION, ureg(24), ADDEND],
     )
-    .high(High::One),
+    .high(High::One)
+    .until(Architecture::Sm89),
     plain(
         CALL,
         0x944,
@@ -297,7 +318,8 @@ pub(super) const ROWS: &[Row] = &[
         &[fixed("REL"), suffix(&[(86, 1)], "- NOINC")],
         &[CONDITION, ureg(24), TARGET],
     )
-    .high(High::One),
+    .high(High::One)
+    .until(Architecture::Sm89),
     plain(
         RET,
         0x950,
@@ -305,7 +327,8 @@ pub(super) const ROWS: &[Row] = &[
         &[fixed("REL"), suffix(&[(86, 1)], "- NODEC")],
         &[CONDITION, ureg(24), TARGET],
     )
-    .high(High::One),
+    .high(High::One)
+    .until(Architecture::Sm89),
     plain(
         RET,
         0x950,
@@ -322,7 +345,8 @@ pub(super) const ROWS: &[Row] = &[
             },
         ],
     )
-    .high(High::One),
+    .high(High::One)
+    .until(Architecture::Sm89),
 ];
 
 /// Parts of a warp's state that BMOV reaches beside the barriers.

@@ -7,7 +7,7 @@ use Slot::{A, B, C, Last};
 
 const COMBINE: Suffix = suffix(&[(69, 2)], "AND OR XOR");
 const COMPARE: Suffix = super::float::COMPARE;
-const FLUSH: Suffix = suffix(&[(80, 1), (76, 1)], "- FTZ FMZ ?");
+pub(super) const FLUSH: Suffix = suffix(&[(80, 1), (76, 1)], "- FTZ FMZ ?");
 const BF16: Suffix = suffix(&[(85, 1)], "- BF16_V2");
 const WIDE: Suffix = suffix(&[(78, 1)], "- F32");
 /// Rows with brain-float literals.
@@ -43,7 +43,7 @@ const HALF_NEGATED: Field = Field::Source {
 };
 
 /// A brain-float source.
-const fn brain(slot: Slot) -> Field {
+pub(super) const fn brain(slot: Slot) -> Field {
     let literal = ImmediateKind::BFloat16Pair;
     Field::Source {
         slot,
@@ -73,6 +73,7 @@ pub(super) const ROWS: &[Row] = &[
         &[WIDE, FTZ, SAT],
         &[D, half(A), SINGLE],
     )
+    .since(Architecture::Sm80)
     .until(Architecture::Sm80),
     alu(
         HADD2,

@@ -266,7 +266,7 @@ pub(super) const ROWS: &[Row] = &[
         LEA,
         0x011,
         ANY_C,
-        &[When::Is(73, 2, 0), When::Is(80, 1, 1)],
+        &[When::Is(74, 1, 0), When::Is(80, 1, 1)],
         &[fixed("HI")],
         &[
             D,
@@ -297,7 +297,7 @@ pub(super) const ROWS: &[Row] = &[
         LEA,
         0x011,
         ANY_C,
-        &[When::Is(73, 2, 2), When::Is(80, 1, 1)],
+        &[When::Is(74, 1, 1), When::Is(80, 1, 1)],
         &[fixed("HI.X")],
         &[
             D,

@@ -27,7 +27,7 @@ pub(super) const fn with_uniform(uniform: u8, descriptor: Option<u8>) -> Field {
 }
 
 /// A shared or local address, scaled and with a uniform register where it has one.
-const fn local(uniform: Option<u8>, scale: Option<u8>, descriptor: Option<u8>) -> Field {
+pub(super) const fn local(uniform: Option<u8>, scale: Option<u8>, descriptor: Option<u8>) -> Field {
     Field::Memory(Address {
         uniform,
         scale,
@@ -37,7 +37,7 @@ const fn local(uniform: Option<u8>, scale: Option<u8>, descriptor: Option<u8>) -
 }
 
 /// An address with an offset of 32 bits.
-const LONG: Field = Field::Memory(Address {
+pub(super) const LONG: Field = Field::Memory(Address {
     offset: (32, 32),
     ..PLAIN_ADDRESS
 });
@@ -47,7 +47,7 @@ pub(super) const EXTENDED: Suffix = suffix(&[(72, 1)], "- E");
 /// Eviction priority, bits 84 to 86.
 pub(super) const EVICT: Suffix = suffix(&[(84, 3)], "EF - EL LU EU NA");
 /// Size hint of the L2 fill, bits 68 and 69.
-const L2_FILL: Suffix = suffix(&[(68, 2)], "- LTC64B LTC128B LTC256B");
+pub(super) const L2_FILL: Suffix = suffix(&[(68, 2)], "- LTC64B LTC128B LTC256B");
 /// Access size, bits 73 to 75.
 pub(super) const SIZE: Suffix = suffix(&[(73, 3)], "U8 S8 U16 S16 - 64 128");
 /// Order and scope of a load, bits 77 to 80.
@@ -68,7 +68,7 @@ pub(super) const STORE_ORDER: Suffix = suffix(
 const LOAD: [Suffix; 5] = [EXTENDED, EVICT, L2_FILL, SIZE, LOAD_ORDER];
 const STORE: [Suffix; 4] = [EXTENDED, EVICT, SIZE, STORE_ORDER];
 /// The predicate that a load's fill condition reads.
-const FILL: Field = gate(64, false);
+pub(super) const FILL: Field = gate(64, false);
 
 /// Order and scope of LDGSTS, bits 77 to 80.
 const COPY_ORDER: Suffix = suffix(
@@ -125,7 +125,8 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         &LOAD,
         &[pred_or_nothing(81), D, Field::Memory(PLAIN_ADDRESS), FILL],
-    ),
+    )
+    .since(Architecture::Sm80),
     plain(
         LDG,
         0x981,
@@ -133,8 +134,9 @@ pub(super) const ROWS: &[Row] = &[
         &LOAD,
         &[pred_or_nothing(81), D, with_uniform(32, Some(76)), FILL],
     )
-    .high(High::One),
-    plain(LD, 0x980, &[], &LOAD, &[D, LONG, FILL]),
+    .high(High::One)
+    .since(Architecture::Sm80),
+    plain(LD, 0x980, &[], &LOAD, &[D, LONG, FILL]).since(Architecture::Sm80),
     plain(
         LD,
         0x980,
@@ -142,7 +144,8 @@ pub(super) const ROWS: &[Row] = &[
         &LOAD,
         &[D, with_uniform(32, Some(76)), FILL],
     )
-    .high(High::One),
+    .high(High::One)
+    .since(Architecture::Sm80),
     plain(
         LDL,
         0x983,
@@ -158,7 +161,7 @@ pub(super) const ROWS: &[Row] = &[
         &[D, local(Some(32), None, Some(76))],
     )
     .high(High::One),
-    plain(LDS, 0x984, &[], &[SIZE], &[D, local(None, Some(78), None)]),
+    plain(LDS, 0x984, &[], &[SIZE], &[D, local(None, Some(78), None)]).since(Architecture::Sm80),
     plain(
         LDS,
         0x984,
@@ -166,14 +169,16 @@ pub(super) const ROWS: &[Row] = &[
         &[SIZE],
         &[D, local(Some(32), Some(78), None)],
     )
-    .high(High::One),
+    .high(High::One)
+    .since(Architecture::Sm80),
     plain(
         STG,
         0x386,
         &[],
         &STORE,
         &[Field::Memory(PLAIN_ADDRESS), reg(32)],
-    ),
+    )
+    .since(Architecture::Sm80),
     plain(
         STG,
         0x986,
@@ -181,8 +186,9 @@ pub(super) const ROWS: &[Row] = &[
         &STORE,
         &[with_uniform(64, Some(76)), reg(32)],
     )
-    .high(High::One),
-    plain(ST, 0x385, &[], &STORE, &[LONG, reg(64)]),
+    .high(High::One)
+    .since(Architecture::Sm80),
+    plain(ST, 0x385, &[], &STORE, &[LONG, reg(64)]).since(Architecture::Sm80),
     plain(
         ST,
         0x985,
@@ -190,7 +196,8 @@ pub(super) const ROWS: &[Row] = &[
         &STORE,
         &[with_uniform(64, Some(76)), reg(32)],
     )
-    .high(High::One),
+    .high(High::One)
+    .since(Architecture::Sm80),
     plain(
         STL,
         0x387,
@@ -297,7 +304,8 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         &[EXTENDED, suffix(&[(73, 2)], "G L S")],
         &[pred(81), D, Field::Memory(PLAIN_ADDRESS)],
-    ),
+    )
+    .until(Architecture::Sm89),
     plain(
         QSPC,
         0x9aa,
@@ -305,5 +313,6 @@ pub(super) const ROWS: &[Row] = &[
         &[EXTENDED, suffix(&[(73, 2)], "G L S")],
         &[pred(81), D, with_uniform(32, None)],
     )
-    .high(High::One),
+    .high(High::One)
+    .until(Architecture::Sm89),
 ];

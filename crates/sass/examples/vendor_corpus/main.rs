@@ -7,6 +7,9 @@
 //! operation the single-bit flips that give a further shape, each labelled with the text of the
 //! vendor's disassembler.
 
+#[path = "../vendor/mod.rs"]
+mod vendor;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,13 +17,10 @@ use std::process::Command;
 
 use sass::compare::{mnemonic, normalise, parse_listing};
 use sass::{Architecture, Decoded, Word, decode};
-
-type Failure = Box<dyn std::error::Error>;
+use vendor::{Failure, texts};
 
 /// Bits that are neither opcode, guard nor control field.
 const FIELDS: std::ops::Range<u32> = 16..105;
-/// A NOP, in place of words that the disassembler refuses.
-const NOP: Word = Word::from_halves(0x7918, 0x000f_c000_0000_0000);
 
 /// The text with every number replaced, so that one word of each shape is kept.
 fn shape(text: &str) -> String {
@@ -101,72 +101,12 @@ fn words(tools: &Path, kernels: &Path, architecture: Architecture) -> Result<Vec
     Ok(chosen.into_iter().collect())
 }
 
-/// The vendor's text of each word at address 16 times its index; illegal words have none.
-fn texts(
-    tools: &Path,
-    words: &[Word],
-    architecture: Architecture,
-) -> Result<Vec<Option<String>>, Failure> {
-    let code = std::env::temp_dir().join(format!("vendor-corpus-{}", std::process::id()));
-    let mut legal: Vec<Option<Word>> = words.iter().copied().map(Some).collect();
-    let listing = loop {
-        let bytes: Vec<u8> = legal
-            .iter()
-            .flat_map(|word| word.unwrap_or(NOP).0.to_le_bytes())
-            .collect();
-        std::fs::write(&code, bytes)?;
-        let output = Command::new(tools.join("nvdisasm"))
-            .args(["-ndf", "-b", &format!("SM{}", architecture.number())])
-            .arg(&code)
-            .output()?;
-        // The disassembler refuses the file and tells the addresses of illegal words.
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        let mut refused = 0;
-        for part in errors.split("address 0x").skip(1) {
-            let digits: String = part.chars().take_while(char::is_ascii_hexdigit).collect();
-            let index = usize::from_str_radix(&digits, 16)? / 16;
-            if let Some(word) = legal.get_mut(index) {
-                refused += usize::from(word.take().is_some());
-            }
-        }
-        if refused == 0 {
-            if !output.status.success() {
-                return Err(errors.into());
-            }
-            break String::from_utf8_lossy(&output.stdout).into_owned();
-        }
-    };
-    std::fs::remove_file(&code)?;
-    let mut texts = vec![None; words.len()];
-    for line in listing.lines() {
-        let Some((address, rest)) = line
-            .trim_start()
-            .strip_prefix("/*")
-            .and_then(|line| line.split_once("*/"))
-        else {
-            continue;
-        };
-        let Ok(address) = u64::from_str_radix(address, 16) else {
-            continue;
-        };
-        let index = (address / 16) as usize;
-        // Values without a meaning are named so.
-        if legal.get(index).is_some_and(Option::is_some)
-            && !rest.contains("???")
-            && !rest.contains("INVALID")
-        {
-            texts[index] = Some(normalise(rest));
-        }
-    }
-    Ok(texts)
-}
-
 fn main() -> Result<(), Failure> {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let [tools, kernels, corpus] = arguments.as_slice() else {
         return Err("usage: vendor_corpus <tools> <kernels> <corpus>".into());
     };
-    for architecture in [Architecture::Sm80, Architecture::Sm86, Architecture::Sm89] {
+    for &architecture in Architecture::ALL {
         let words = words(tools, kernels, architecture)?;
         let path = corpus.join(format!("{architecture}.txt"));
         let mut out = std::io::BufWriter::new(std::fs::File::create(&path)?);
