@@ -574,11 +574,12 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             Op::Vector(Vector::Uniform(family::uniform::lower(opcode, r)?))
         }
         I2I | I2IP => return refuse("integer to integer conversions"),
-        QMMA => return refuse("8-bit float matrices"),
         SHFL | VOTE | VOTEU | MATCH | REDUX => {
             Op::Vector(Vector::ShuffleVote(family::shuffle_vote::lower(opcode, r)?))
         }
-        HMMA | IMMA | DMMA | BMMA => Op::Vector(Vector::Tensor(family::tensor::lower(opcode, r)?)),
+        HMMA | QMMA | IMMA | DMMA | BMMA => {
+            Op::Vector(Vector::Tensor(family::tensor::lower(opcode, r)?))
+        }
         LDG | LD | LDL | LDS | LDC | ULDC | LDSM | LDGSTS | STG | ST | STL | STS | QSPC => {
             Op::Memory(memory::lower(opcode, r)?)
         }

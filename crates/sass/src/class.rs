@@ -125,8 +125,26 @@ classes! {
     Qmma16832F16
     /// QMMA.16832 with single accumulator.
     Qmma16832F32
-    /// DMMA.884.
+    /// QMMA.16816 with half accumulator.
+    Qmma16816F16
+    /// QMMA.16816 with single accumulator.
+    Qmma16816F32
+    /// QMMA.SP.16864 with half accumulator.
+    QmmaSparse16864F16
+    /// QMMA.SP.16864 with single accumulator.
+    QmmaSparse16864F32
+    /// DMMA.884, DMMA.8x8x4.
     Dmma884
+    /// DMMA.16x8x4.
+    Dmma1684
+    /// DMMA.16x8x8.
+    Dmma1688
+    /// DMMA.16x8x16.
+    Dmma16816
+    /// One step of HMMA.884 with half result.
+    Hmma884F16
+    /// One step of HMMA.884 with single result.
+    Hmma884F32
     /// MOVM: transposition of a matrix fragment.
     Movm
 
@@ -254,9 +272,13 @@ pub fn class(instruction: &Instruction) -> Class {
             (_, 128) => Class::Bmma168128,
             _ => Class::Bmma168256,
         },
-        QMMA if accumulator_bits(instruction) == 16 => Class::Qmma16832F16,
-        QMMA => Class::Qmma16832F32,
-        DMMA => Class::Dmma884,
+        QMMA => quarter_matrix(instruction),
+        DMMA => match shape(instruction) {
+            (8, _) => Class::Dmma884,
+            (_, 4) => Class::Dmma1684,
+            (_, 8) => Class::Dmma1688,
+            _ => Class::Dmma16816,
+        },
         MOVM => Class::Movm,
         UBMSK | UBREV | UFLO | UIADD3 | UIMAD | UISETP | ULEA | ULOP3 | UP2UR | UPLOP3 | UPOPC
         | UPRMT | USEL | USGXT | USHF => Class::UniformAlu,
@@ -311,21 +333,36 @@ fn half_matrix(instruction: &Instruction) -> Class {
     }
     if instruction.has(Modifier::BF16) {
         return match (sparse, depth) {
-            (false, 4 | 8) => Class::Hmma1688Bf16,
+            (false, 8) => Class::Hmma1688Bf16,
             (false, _) => Class::Hmma16816Bf16,
             (true, 16) => Class::HmmaSparse16816Bf16,
             (true, _) => Class::HmmaSparse16832Bf16,
         };
     }
     match (sparse, depth, single) {
-        (false, 4 | 8, false) => Class::Hmma1688F16,
-        (false, 4 | 8, true) => Class::Hmma1688F32,
+        (false, 4, false) => Class::Hmma884F16,
+        (false, 4, true) => Class::Hmma884F32,
+        (false, 8, false) => Class::Hmma1688F16,
+        (false, 8, true) => Class::Hmma1688F32,
         (false, _, false) => Class::Hmma16816F16,
         (false, _, true) => Class::Hmma16816F32,
         (true, 16, false) => Class::HmmaSparse16816F16,
         (true, 16, true) => Class::HmmaSparse16816F32,
         (true, _, false) => Class::HmmaSparse16832F16,
         (true, _, true) => Class::HmmaSparse16832F32,
+    }
+}
+
+/// Class of QMMA by shape and accumulator.
+fn quarter_matrix(instruction: &Instruction) -> Class {
+    let half = accumulator_bits(instruction) == 16;
+    match (instruction.has(Modifier::SP), shape(instruction), half) {
+        (true, _, true) => Class::QmmaSparse16864F16,
+        (true, _, false) => Class::QmmaSparse16864F32,
+        (false, (_, 16), true) => Class::Qmma16816F16,
+        (false, (_, 16), false) => Class::Qmma16816F32,
+        (false, _, true) => Class::Qmma16832F16,
+        (false, _, false) => Class::Qmma16832F32,
     }
 }
 

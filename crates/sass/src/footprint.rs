@@ -48,7 +48,7 @@ pub struct Use {
     pub file: File,
     /// First register.
     pub first: u8,
-    /// Number of registers, 1 to 8.
+    /// Number of registers, 1 to 16.
     pub count: u8,
     /// Role of a read; `Role::Data` for writes.
     pub role: Role,
@@ -322,9 +322,13 @@ fn conversion(instruction: &Instruction) -> Layout {
 /// Fragments of a matrix instruction: `rows · columns · bits / 1024` registers each, the first
 /// factor of a sparse one half of that (MODEL.md §6).
 fn matrix(instruction: &Instruction) -> Layout {
+    if instruction.opcode == Opcode::HMMA && instruction.has(Modifier::N884) {
+        // A step of Volta's shape: four products, the results of two registers.
+        return result(2, [2, 2, 2, 1]);
+    }
     let (rows, depth) = shape(instruction);
     let columns = 8;
-    let registers = |elements: u16, bits: u16| (elements * bits / 1024).clamp(1, 8) as u8;
+    let registers = |elements: u16, bits: u16| (elements * bits / 1024).clamp(1, 16) as u8;
     let sparse = if instruction.has(Modifier::SP) { 2 } else { 1 };
     let factor = factor_bits(instruction);
     let sum = registers(rows * columns, accumulator_bits(instruction));

@@ -295,4 +295,8 @@ modifiers! {
     N16x8x4 = "16x8x4",
     N16x8x8 = "16x8x8",
     N16x8x16 = "16x8x16",
+    STEP0 = "STEP0",
+    STEP1 = "STEP1",
+    STEP2 = "STEP2",
+    STEP3 = "STEP3",
 }

@@ -55,7 +55,12 @@ impl Queue {
             Class::SpecialFunction | Class::Conversion | Class::BitScan | Class::DivisionCheck => {
                 Queue::SpecialFunction
             }
-            Class::RedirectedFp64 | Class::Conversion64 | Class::Dmma884 => Queue::Double,
+            Class::RedirectedFp64
+            | Class::Conversion64
+            | Class::Dmma884
+            | Class::Dmma1684
+            | Class::Dmma1688
+            | Class::Dmma16816 => Queue::Double,
             Class::Texture => Queue::Texture,
             Class::Shuffle | Class::Movm => Queue::Shared,
             Class::Redux => Queue::Redux,

@@ -16,7 +16,13 @@ pub(crate) mod predicate;
 pub(crate) mod shuffle_vote;
 pub(crate) mod special_function;
 pub(crate) mod tensor;
+pub(crate) mod tensor_double;
 pub(crate) mod tensor_float;
+pub(crate) mod tensor_integer;
+pub(crate) mod tensor_quad;
+pub(crate) mod tensor_rule;
+pub(crate) mod tensor_sparse;
+pub(crate) mod tensor_step;
 pub(crate) mod uniform;
 pub(crate) mod vector;
 

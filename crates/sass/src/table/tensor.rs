@@ -50,7 +50,28 @@ const INTEGER_A: Suffix = suffix(&[(76, 2), (83, 1)], "U8 S8 ? ? U4 S4");
 const INTEGER_B: Suffix = suffix(&[(78, 2), (84, 1)], "U8 S8 ? ? U4 S4");
 const SAT: Suffix = suffix(&[(82, 1)], "- SAT");
 
+/// Factors of HMMA.884, which lanes hold by rows or by columns.
+const EITHER_LAYOUT: &[Option<Select>] = &[Some(Select::Row), Some(Select::Col)];
+
 pub(super) const ROWS: &[Row] = &[
+    plain(
+        HMMA,
+        0x236,
+        &[],
+        &[
+            fixed("884"),
+            ACCUMULATOR,
+            suffix(&[(78, 1)], "F16 F32"),
+            suffix(&[(79, 2)], "STEP0 STEP1 STEP2 STEP3"),
+        ],
+        &[
+            D,
+            laid_out(24, PLAIN, Selects::Bits(73, 1, EITHER_LAYOUT)),
+            laid_out(32, PLAIN, Selects::Bits(74, 1, EITHER_LAYOUT)),
+            ADDEND,
+        ],
+    )
+    .until(Architecture::Sm75),
     plain(
         HMMA,
         0x23c,
@@ -192,11 +213,30 @@ pub(super) const ROWS: &[Row] = &[
         ],
     )
     .until(Architecture::Sm80),
+    Row {
+        architectures: (Architecture::Sm86, Architecture::Sm89),
+        ..plain(
+            DMMA,
+            0x23f,
+            &[When::Is(76, 1, 0)],
+            &[fixed("884"), super::float::ROUND],
+            &[
+                D,
+                signed_register(24, SIGNS),
+                signed_register(32, SIGNS),
+                signed_register(64, SIGNS),
+                GATE,
+            ],
+        )
+    },
     plain(
         DMMA,
         0x23f,
-        &[When::Is(76, 1, 0)],
-        &[fixed("884"), super::float::ROUND],
+        &[],
+        &[
+            suffix(&[(76, 2)], "8x8x4 16x8x4 16x8x8 16x8x16"),
+            super::float::ROUND,
+        ],
         &[
             D,
             signed_register(24, SIGNS),
@@ -205,7 +245,7 @@ pub(super) const ROWS: &[Row] = &[
             GATE,
         ],
     )
-    .since(Architecture::Sm86),
+    .since(Architecture::Sm90),
     plain(
         QMMA,
         0x27a,

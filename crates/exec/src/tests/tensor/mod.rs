@@ -1,5 +1,8 @@
-//! Matrix instructions: fragment layouts of the PTX manual with exact integers, and the rule of
-//! accumulation.
+//! Matrix instructions: fragment layouts of the PTX manual with exact integers (`layout`), the rule of
+//! accumulation against an independent model (`rule`) and against results of the machines
+//! (`measured`), and examples from the literature.
+
+mod layout;
 
 use sass::{Modifier as M, Opcode};
 
