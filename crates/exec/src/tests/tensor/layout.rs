@@ -26,7 +26,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    fn bits(self) -> usize {
+    pub fn bits(self) -> usize {
         match self {
             Kind::Double => 64,
             Kind::Tf32 => 32,
@@ -101,7 +101,7 @@ pub fn put(w: &mut Warp, row: usize, lane: usize, index: usize, bits: usize, val
 
 /// Row and column of A's element `i` in a lane: PTX gives 32-bit registers in turn to the upper and
 /// lower eight rows, then to the next columns.
-fn place_a(m: usize, bits: usize, lane: usize, i: usize) -> (usize, usize) {
+pub fn place_a(m: usize, bits: usize, lane: usize, i: usize) -> (usize, usize) {
     let per = (32 / bits).max(1);
     let (group, within) = (lane / 4, lane % 4);
     let register = i / per;
@@ -114,14 +114,14 @@ fn place_a(m: usize, bits: usize, lane: usize, i: usize) -> (usize, usize) {
 }
 
 /// Row and column of B's element `i` in a lane.
-fn place_b(bits: usize, lane: usize, i: usize) -> (usize, usize) {
+pub fn place_b(bits: usize, lane: usize, i: usize) -> (usize, usize) {
     let per = (32 / bits).max(1);
     let (group, within) = (lane / 4, lane % 4);
     (4 * per * (i / per) + per * within + i % per, group)
 }
 
 /// Row and column of the accumulator's element `i` in a lane.
-fn place_c(lane: usize, i: usize) -> (usize, usize) {
+pub fn place_c(lane: usize, i: usize) -> (usize, usize) {
     (lane / 4 + 8 * (i / 2), 2 * (lane % 4) + i % 2)
 }
 
@@ -340,7 +340,7 @@ fn number(modifier: M) -> usize {
 }
 
 /// Rows and depth of a shape suffix.
-fn sizes(modifier: M) -> (usize, usize) {
+pub fn sizes(modifier: M) -> (usize, usize) {
     let text = number(modifier).to_string();
     match text.strip_prefix("168") {
         Some(depth) => (16, depth.parse().unwrap()),

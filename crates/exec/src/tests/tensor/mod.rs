@@ -3,6 +3,9 @@
 //! (`measured`), and examples from the literature.
 
 mod layout;
+mod literature;
+mod measured;
+mod rule;
 
 use sass::{Modifier as M, Opcode};
 
