@@ -45,6 +45,7 @@ mod histogram;
 mod integers;
 mod litmus;
 mod mandelbrot;
+mod matrix;
 mod memory_widths;
 mod reduction;
 mod rows;
@@ -88,7 +89,13 @@ const REFERENCES: &[(&str, Reference)] = &[
     ("iota", dispatch::iota),
     ("last_block_sum", litmus::last_block_sum),
     ("mandelbrot", mandelbrot::mandelbrot),
+    ("matrix_bits", matrix::matrix_bits),
+    ("matrix_doubles", matrix::matrix_doubles),
+    ("matrix_integers", matrix::matrix_integers),
+    ("matrix_nibbles", matrix::matrix_nibbles),
     ("matrix_product", sgemm::matrix_product),
+    ("matrix_sparse", matrix::matrix_sparse),
+    ("matrix_tf32", matrix::matrix_tf32),
     ("memory_widths", memory_widths::memory_widths),
     ("messages", litmus::messages),
     ("red_then_load", litmus::red_then_load),
