@@ -15,6 +15,7 @@
 //! * [`mod@globals`] — `__device__` and `__constant__` variables and the global segment;
 //! * [`mod@relocation`] — what the loader has to patch;
 //! * [`mod@load`] — code, constants and globals at chosen device addresses;
+//! * [`mod@write`] — the way back: a cubin of assembled kernels;
 //! * [`mod@error`] — everything that can be wrong with a file.
 //!
 //! The format facts (which bits hold what, in which CUDA release) were taken from compiler output
@@ -29,6 +30,7 @@ pub mod info;
 pub mod kernel;
 pub mod load;
 pub mod relocation;
+pub mod write;
 
 pub use constants::ConstantBank;
 pub use cubin::{Cubin, Extern};
@@ -39,3 +41,4 @@ pub use info::{InfoRecord, InfoValue};
 pub use kernel::{Function, FunctionSymbol, Kernel, Parameter};
 pub use load::{EXTERN_STRIDE, GlobalImage, LoadBases, Loaded, LoadedExtern, LoadedFunction};
 pub use relocation::{Relocation, RelocationKind};
+pub use write::{NewCubin, NewKernel, WriteError};

@@ -32,6 +32,14 @@ impl Architecture {
         }
     }
 
+    /// Where the parameters of a kernel start in constant bank 0, in bytes.
+    pub const fn parameter_base(self) -> u32 {
+        match self {
+            Architecture::Sm90 => 0x210,
+            _ => 0x160,
+        }
+    }
+
     /// The architecture of an `sm_xx` number, if the table holds it.
     pub fn from_number(number: u32) -> Option<Architecture> {
         Architecture::ALL

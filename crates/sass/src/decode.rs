@@ -23,7 +23,11 @@ pub fn decode(word: Word, architecture: Architecture) -> Decoded {
 }
 
 /// Reads `word` by one row, or `None` if the row does not describe it.
-fn decode_as(compiled: &Compiled, word: Word, architecture: Architecture) -> Option<Instruction> {
+pub(crate) fn decode_as(
+    compiled: &Compiled,
+    word: Word,
+    architecture: Architecture,
+) -> Option<Instruction> {
     let row = &compiled.row;
     if !row.matches(word) {
         return None;
@@ -58,6 +62,13 @@ fn decode_as(compiled: &Compiled, word: Word, architecture: Architecture) -> Opt
     })
 }
 
+/// The row by which `word` decodes.
+pub(crate) fn row_of(word: Word, architecture: Architecture) -> Option<&'static Compiled> {
+    table::table(architecture)
+        .candidates(word)
+        .find(|candidate| decode_as(candidate, word, architecture).is_some())
+}
+
 /// What a field holds in a given word.
 enum Read {
     Operand(Operand),
@@ -77,38 +88,78 @@ fn uniform(word: Word, at: u8) -> UniformRegister {
     UniformRegister(word.bits(at.into(), 6) as u8)
 }
 
-/// Whether the register at bit `at` carries `.reuse`: a control bit per register position, valid
-/// only while the yield bit stands.
+/// The bit that stands for `.reuse` of the register at bit `at`: a control bit per register position.
+/// The metadata of a sparse matrix product (bit 40) has its own.
+pub(crate) fn reuse_bit(at: u8) -> Option<u32> {
+    match at {
+        24 => Some(122),
+        32 => Some(123),
+        64 => Some(124),
+        40 => Some(50),
+        _ => None,
+    }
+}
+
+/// Whether the register at bit `at` carries `.reuse`: control bits count only while the yield bit
+/// stands.
 fn reuse(word: Word, at: u8) -> bool {
-    let slot = match at {
-        24 => 122,
-        32 => 123,
-        64 => 124,
-        // The metadata of a sparse matrix product has its own bit.
-        40 => return word.bit(50),
-        _ => return false,
-    };
-    word.bit(109) && word.bit(slot)
+    reuse_bit(at).is_some_and(|bit| word.bit(bit) && (bit == 50 || word.bit(109)))
 }
 
 /// The sign bits (minus, absolute) that belong to a source at bit `at`.
-fn sign_bits(at: u8, half: bool) -> (u32, u32) {
-    match (at, half) {
+pub(crate) fn sign_bits(at: u8, adjusts: Adjusts) -> (u32, u32) {
+    let (mut minus, mut absolute) = match (at, adjusts.half) {
         (24, _) => (72, 73),
         (32, _) => (63, 62),
         (_, false) => (75, 74),
         (_, true) => (84, 83),
-    }
-}
-
-fn adjust(word: Word, at: u8, adjusts: Adjusts) -> Adjust {
-    let (mut minus, mut absolute) = sign_bits(at, adjusts.half);
+    };
     if adjusts.at.0 != 0 {
         minus = adjusts.at.0.into();
     }
     if adjusts.at.1 != 0 {
         absolute = adjusts.at.1.into();
     }
+    (minus, absolute)
+}
+
+/// First of the two bits that choose the halves of a half-precision source at bit `at`.
+pub(crate) fn half_bits(at: u8) -> u32 {
+    match at {
+        24 => 74,
+        32 => 60,
+        _ => 81,
+    }
+}
+
+/// Where a source stands in operand form `form`: forms 2, 3 and 7 put the third source into bits 32
+/// up and the second into bits 64 to 71.
+pub(crate) fn slot_bits(slot: Slot, form: u8) -> u8 {
+    let swapped = matches!(form, 2 | 3 | 7);
+    match (slot, swapped) {
+        (Slot::A, _) => 24,
+        (Slot::B, true) | (Slot::C, false) => 64,
+        (Slot::B, false) | (Slot::C, true) | (Slot::Last, _) => 32,
+    }
+}
+
+/// Whether a source at bit `at` is a register in operand form `form`. Uniform instructions have
+/// uniform registers in place of general ones.
+pub(crate) fn is_in_register(at: u8, form: u8, high: High) -> bool {
+    at != 32 || form == 1 || high == High::One && form == 6
+}
+
+/// The register position whose reuse bit a source has: by source, not by the bits that hold it.
+pub(crate) fn reuse_position(slot: Slot) -> u8 {
+    match slot {
+        Slot::A => 24,
+        Slot::B => 32,
+        Slot::C | Slot::Last => 64,
+    }
+}
+
+fn adjust(word: Word, at: u8, adjusts: Adjusts) -> Adjust {
+    let (minus, absolute) = sign_bits(at, adjusts);
     Adjust {
         negate: adjusts.negate && word.bit(minus),
         absolute: adjusts.absolute && word.bit(absolute),
@@ -117,7 +168,7 @@ fn adjust(word: Word, at: u8, adjusts: Adjusts) -> Adjust {
 }
 
 /// Halves of a half-precision source.
-const HALVES: [Option<Select>; 4] = [
+pub(crate) const HALVES: [Option<Select>; 4] = [
     Some(Select::None),
     Some(Select::F32),
     Some(Select::H0H0),
@@ -128,14 +179,7 @@ fn select(word: Word, at: u8, selects: Selects) -> Option<Select> {
     match selects {
         Selects::Nothing => Some(Select::None),
         Selects::Always(select) => Some(select),
-        Selects::Half => {
-            let first = match at {
-                24 => 74,
-                32 => 60,
-                _ => 81,
-            };
-            HALVES[word.bits(first, 2) as usize]
-        }
+        Selects::Half => HALVES[word.bits(half_bits(at), 2) as usize],
         Selects::Bits(first, width, list) => {
             *list.get(word.bits(first.into(), width.into()) as usize)?
         }
@@ -272,43 +316,13 @@ fn source(
     adjusts: Adjusts,
     selects: Selects,
 ) -> Option<Operand> {
-    let form = word.bits(9, 3);
-    // Forms 2, 3 and 7 put the third source into bits 32 up and the second into bits 64 to 71.
-    let swapped = matches!(form, 2 | 3 | 7);
-    let at = match slot {
-        Slot::A => 24,
-        Slot::B => {
-            if swapped {
-                64
-            } else {
-                32
-            }
-        }
-        Slot::C => {
-            if swapped {
-                32
-            } else {
-                64
-            }
-        }
-        Slot::Last => 32,
-    };
-    // Uniform instructions have uniform registers in place of general ones.
-    let in_register = at != 32 || form == 1 || high == High::One && form == 6;
-    if in_register {
+    let form = word.bits(9, 3) as u8;
+    let at = slot_bits(slot, form);
+    if is_in_register(at, form, high) {
         let adjust = adjust(word, at, adjusts);
         let select = select(word, at, selects)?;
-        // The reuse bit follows the source position, not the bits that hold the register. Only the
-        // arithmetic units (opcodes below 0x100) have a register-file cache.
-        let reuse = word.bits(8, 1) == 0
-            && reuse(
-                word,
-                match slot {
-                    Slot::A => 24,
-                    Slot::B => 32,
-                    Slot::C | Slot::Last => 64,
-                },
-            );
+        // Only the arithmetic units (opcodes below 0x100) have a register-file cache.
+        let reuse = word.bits(8, 1) == 0 && reuse(word, reuse_position(slot));
         return Some(if high == High::One {
             Operand::UniformRegister {
                 register: uniform(word, at),

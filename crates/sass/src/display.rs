@@ -28,7 +28,7 @@ impl Instruction {
 }
 
 /// Set where the disassembler shows the descriptor register of an address before Hopper.
-const SHOWN_DESCRIPTOR: u32 = 101;
+pub(crate) const SHOWN_DESCRIPTOR: u32 = 101;
 
 struct Text<'a> {
     instruction: &'a Instruction,
@@ -76,11 +76,15 @@ fn is_addend(instruction: &Instruction, index: usize) -> bool {
         instruction.operands[index - 1],
         Operand::Register { .. } | Operand::UniformRegister { .. }
     );
-    register
-        && matches!(
-            instruction.opcode,
-            Opcode::BRX | Opcode::BRXU | Opcode::CALL | Opcode::RET | Opcode::JMX
-        )
+    register && is_indexed_jump(instruction.opcode)
+}
+
+/// Whether the offset of this instruction follows its register without a comma.
+pub(crate) fn is_indexed_jump(opcode: Opcode) -> bool {
+    matches!(
+        opcode,
+        Opcode::BRX | Opcode::BRXU | Opcode::CALL | Opcode::RET | Opcode::JMX
+    )
 }
 
 impl Text<'_> {
@@ -381,7 +385,7 @@ fn signed_hex(f: &mut Formatter<'_>, value: i64) -> fmt::Result {
 }
 
 /// A half-precision value, exactly.
-fn half_value(bits: u16) -> f64 {
+pub(crate) fn half_value(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
     let magnitude = match exponent {
         31 if fraction != 0.0 => f64::NAN,

@@ -5,6 +5,7 @@
 //! Pure, no I/O, never panics: any word gives an instruction or [`Decoded::Unknown`].
 
 mod architecture;
+pub mod assemble;
 mod class;
 pub mod compare;
 mod control;

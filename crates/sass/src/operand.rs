@@ -186,6 +186,14 @@ macro_rules! selects {
                     $(Select::$name => $text),*
                 }
             }
+
+            /// The suffix of this text, dot included; `None` for no suffix at all or an unknown one.
+            pub fn from_text(text: &str) -> Option<Select> {
+                match text {
+                    $($text => Some(Select::$name),)*
+                    _ => None,
+                }
+            }
         }
     };
 }

@@ -59,6 +59,9 @@ pub struct Row {
     pub suffixes: &'static [Suffix],
     /// Operands in printed order.
     pub fields: &'static [Field],
+    /// What stands in bits (first, width, value) that no printed part names, unused predicates
+    /// above all, in compiled code; other such bits are zero.
+    pub rest: &'static [(u8, u8, u64)],
 }
 
 /// What a row demands of bit 91, which tells uniform registers and bindless constants apart.
@@ -280,6 +283,14 @@ impl Row {
         matches!(self.code, 0x082..=0x085 | 0x087..=0x0bf | 0x1c3)
     }
 
+    /// The usual values of the bits that no printed part names.
+    pub(crate) fn unprinted(&self) -> u128 {
+        let bits = self.rest.iter();
+        bits.fold(0, |word, &(first, _, value)| {
+            word | u128::from(value) << first
+        })
+    }
+
     /// Whether this row describes `word`.
     pub(crate) fn matches(&self, word: Word) -> bool {
         let form = word.bits(9, 3) as u8;
@@ -364,12 +375,20 @@ impl Compiled {
 pub(crate) struct Table {
     compiled: Vec<Compiled>,
     by_code: Vec<SmallVec<[u16; 2]>>,
+    by_opcode: Vec<SmallVec<[u16; 4]>>,
 }
 
 impl Table {
     /// The candidates for `word`, in table order.
     pub(crate) fn candidates(&self, word: Word) -> impl Iterator<Item = &Compiled> {
         self.by_code[word.bits(0, 12) as usize]
+            .iter()
+            .map(|&index| &self.compiled[index as usize])
+    }
+
+    /// The rows of a mnemonic, in table order.
+    pub(crate) fn rows_of(&self, opcode: Opcode) -> impl Iterator<Item = &Compiled> {
+        self.by_opcode[opcode as usize]
             .iter()
             .map(|&index| &self.compiled[index as usize])
     }
@@ -409,12 +428,18 @@ fn build(architecture: Architecture) -> Table {
         ignore_bit_91(&mut compiled);
     }
     let mut by_code = vec![SmallVec::new(); 4096];
+    let mut by_opcode = vec![SmallVec::new(); Opcode::ALL.len()];
     for (index, compiled) in compiled.iter().enumerate() {
+        by_opcode[compiled.row.opcode as usize].push(index as u16);
         for form in (0..8).filter(|form| compiled.row.forms >> form & 1 == 1) {
             by_code[usize::from(compiled.row.code) | form << 9].push(index as u16);
         }
     }
-    Table { compiled, by_code }
+    Table {
+        compiled,
+        by_code,
+        by_opcode,
+    }
 }
 
 /// Turing does not look at bit 91 of an instruction that has no form with a uniform register.

@@ -26,6 +26,8 @@ pub enum Command {
     Run(Box<RunArguments>),
     /// Print the instructions of a cubin.
     Disasm(DisasmArguments),
+    /// Assemble SASS text, with its control bits, to a cubin.
+    Asm(AsmArguments),
     /// Tell which opcodes a cubin uses and which of them execute and are timed.
     Coverage(CoverageArguments),
     /// List the GPUs that can be simulated.
@@ -183,9 +185,25 @@ pub struct DisasmArguments {
     /// The file holds bare instruction words of this architecture.
     #[arg(long, value_name = "SM_XX")]
     pub raw: Option<String>,
+    /// Print text that `warpath asm` takes back: directives, and masks of bits that operands do not show.
+    #[arg(long, conflicts_with = "against")]
+    pub asm: bool,
     /// Compare with the vendor's disassembler at this path and print how many lines are equal.
     #[arg(long, value_name = "NVDISASM", num_args = 0..=1, default_missing_value = "nvdisasm")]
     pub against: Option<PathBuf>,
+}
+
+/// Options of `asm`.
+#[derive(Debug, Args)]
+pub struct AsmArguments {
+    /// SASS text (docs/assembler.md).
+    pub file: PathBuf,
+    /// Where to write the cubin; by default beside the text.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Architecture of a text without `.arch`.
+    #[arg(long, value_name = "SM_XX")]
+    pub arch: Option<String>,
 }
 
 /// Options of `coverage`.

@@ -45,11 +45,16 @@ pub fn read_launch_file(path: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Problem::new(format!(
-            "{}: byte {at}: no UTF-8; a launch file is text",
+            "{}: byte {at}: no UTF-8; this must be text",
             path.display()
         ))
         .input()
     })
+}
+
+/// A text of that path, to be read by another grammar than TOML's.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
+    read_launch_file(path)
 }
 
 /// A cubin of that path.

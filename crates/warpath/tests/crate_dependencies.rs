@@ -28,10 +28,13 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "reference",
         ],
     ),
+    ("lab", &["sass", "cubin"]),
     ("report", &["device"]),
     (
         "warpath",
-        &["sass", "cubin", "source", "hardware", "device", "report"],
+        &[
+            "sass", "cubin", "source", "hardware", "device", "lab", "report",
+        ],
     ),
 ];
 

@@ -141,7 +141,8 @@ pub(super) const ROWS: &[Row] = &[
         &[When::Is(78, 2, 0)],
         &[],
         &[D, unsigned(&[(54, 4)])],
-    ),
+    )
+    .rest(&[NO_CARRY_OUT]),
     plain(
         B2R,
         0x31c,
@@ -187,7 +188,8 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(87, 4)], "? ? ? ? IVALL ? IVALLP WBALL WBALLP"),
         ],
         &[],
-    ),
+    )
+    .rest(&[(24, 8, 255)]),
     plain(
         CCTL,
         0x98f,

@@ -78,6 +78,7 @@ pub const fn alu(
         when,
         suffixes,
         fields,
+        rest: &[],
     }
 }
 
@@ -99,6 +100,7 @@ pub const fn ualu(
         when,
         suffixes,
         fields,
+        rest: &[],
     }
 }
 
@@ -119,6 +121,7 @@ pub const fn plain(
         when,
         suffixes,
         fields,
+        rest: &[],
     }
 }
 
@@ -126,6 +129,12 @@ impl Row {
     /// The same row with another demand on bit 91.
     pub const fn high(mut self, high: High) -> Row {
         self.high = high;
+        self
+    }
+
+    /// The same row with these values in unprinted bits.
+    pub const fn rest(mut self, rest: &'static [(u8, u8, u64)]) -> Row {
+        self.rest = rest;
         self
     }
 
@@ -151,6 +160,13 @@ pub const fn fixed(names: &'static str) -> Suffix {
 pub const fn suffix(bits: &'static [(u8, u8)], names: &'static str) -> Suffix {
     Suffix { bits, names }
 }
+
+/// No carry in at bits 87 to 90: the predicate `!PT`.
+pub const NO_CARRY: (u8, u8, u64) = (87, 4, 15);
+/// No second carry in at bits 77 to 80.
+pub const NO_SECOND_CARRY: (u8, u8, u64) = (77, 4, 15);
+/// No carry out at bits 81 to 83: PT.
+pub const NO_CARRY_OUT: (u8, u8, u64) = (81, 3, 7);
 
 /// The general destination register, bits 16 to 23.
 pub const D: Field = reg(16);

@@ -62,7 +62,8 @@ pub(super) const ROWS: &[Row] = &[
             int(B, NEGATE),
             int(C, NEGATE),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY, NO_SECOND_CARRY]),
     alu(
         IADD3,
         0x010,
@@ -88,7 +89,8 @@ pub(super) const ROWS: &[Row] = &[
         PRODUCT_ZERO,
         &[fixed("MOV"), SIGNED],
         MULTIPLY_ADD,
-    ),
+    )
+    .rest(&[NO_CARRY, NO_CARRY_OUT]),
     alu(
         IMAD,
         0x024,
@@ -96,7 +98,8 @@ pub(super) const ROWS: &[Row] = &[
         PRODUCT_ZERO_B,
         &[fixed("MOV"), SIGNED],
         MULTIPLY_ADD,
-    ),
+    )
+    .rest(&[NO_CARRY, NO_CARRY_OUT]),
     alu(
         IMAD,
         0x024,
@@ -104,7 +107,8 @@ pub(super) const ROWS: &[Row] = &[
         PRODUCT_ZERO_SWAPPED,
         &[fixed("MOV"), SIGNED],
         MULTIPLY_ADD,
-    ),
+    )
+    .rest(&[NO_CARRY, NO_CARRY_OUT]),
     alu(
         IMAD,
         0x024,
@@ -112,7 +116,8 @@ pub(super) const ROWS: &[Row] = &[
         TIMES_ZERO,
         &[fixed("MOV"), SIGNED],
         MULTIPLY_ADD,
-    ),
+    )
+    .rest(&[NO_CARRY, NO_CARRY_OUT]),
     alu(
         IMAD,
         0x024,
@@ -120,7 +125,8 @@ pub(super) const ROWS: &[Row] = &[
         TIMES_ONE,
         &[fixed("MOV"), SIGNED],
         MULTIPLY_ADD,
-    ),
+    )
+    .rest(&[NO_CARRY, NO_CARRY_OUT]),
     alu(
         IMAD,
         0x024,
@@ -128,7 +134,8 @@ pub(super) const ROWS: &[Row] = &[
         SHIFTS,
         &[fixed("SHL"), SIGNED],
         MULTIPLY_ADD,
-    ),
+    )
+    .rest(&[NO_CARRY, NO_CARRY_OUT]),
     alu(
         IMAD,
         0x024,
@@ -136,7 +143,8 @@ pub(super) const ROWS: &[Row] = &[
         ADDS,
         &[fixed("IADD"), SIGNED],
         MULTIPLY_ADD,
-    ),
+    )
+    .rest(&[NO_CARRY, NO_CARRY_OUT]),
     alu(
         IMAD,
         0x024,
@@ -144,7 +152,8 @@ pub(super) const ROWS: &[Row] = &[
         &[When::Is(74, 1, 0)],
         &[SIGNED],
         &[D, int(A, PLAIN), int(B, PLAIN), int(C, NEGATE)],
-    ),
+    )
+    .rest(&[NO_CARRY, NO_CARRY_OUT]),
     alu(
         IMAD,
         0x024,
@@ -158,7 +167,8 @@ pub(super) const ROWS: &[Row] = &[
             int(C, INVERT),
             pred_source(87),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY_OUT]),
     alu(
         IMAD,
         0x025,
@@ -172,7 +182,8 @@ pub(super) const ROWS: &[Row] = &[
             int(B, PLAIN),
             int(C, NEGATE),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY]),
     alu(
         IMAD,
         0x025,
@@ -201,7 +212,8 @@ pub(super) const ROWS: &[Row] = &[
             int(B, PLAIN),
             int(C, NEGATE),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY]),
     alu(
         IMAD,
         0x027,
@@ -231,7 +243,8 @@ pub(super) const ROWS: &[Row] = &[
             word(B, NEGATE),
             unsigned(&[(75, 5)]),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY, (64, 8, 255)]),
     alu(
         LEA,
         0x011,
@@ -246,7 +259,8 @@ pub(super) const ROWS: &[Row] = &[
             unsigned(&[(75, 5)]),
             pred_source(87),
         ],
-    ),
+    )
+    .rest(&[(64, 8, 255)]),
     alu(
         LEA,
         0x011,
@@ -261,7 +275,8 @@ pub(super) const ROWS: &[Row] = &[
             word(C, PLAIN),
             unsigned(&[(75, 5)]),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY]),
     alu(
         LEA,
         0x011,
@@ -276,7 +291,8 @@ pub(super) const ROWS: &[Row] = &[
             word(C, PLAIN),
             unsigned(&[(75, 5)]),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY]),
     alu(
         LEA,
         0x011,
@@ -322,7 +338,8 @@ pub(super) const ROWS: &[Row] = &[
             word(B, NEGATE),
             unsigned(&[(75, 5)]),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY, (64, 8, 255)]),
     alu(
         LEA,
         0x011,
@@ -337,7 +354,8 @@ pub(super) const ROWS: &[Row] = &[
             unsigned(&[(75, 5)]),
             pred_source(87),
         ],
-    ),
+    )
+    .rest(&[(64, 8, 255)]),
     alu(
         LOP3,
         0x012,
@@ -463,7 +481,8 @@ pub(super) const ROWS: &[Row] = &[
             int(B, PLAIN),
             pred_source(87),
         ],
-    ),
+    )
+    .rest(&[(68, 3, 7)]),
     alu(
         ISETP,
         0x00c,

@@ -11,7 +11,8 @@ pub(super) const ROWS: &[Row] = &[
         &[When::Is(79, 1, 1)],
         &[fixed("ANY"), suffix(&[(73, 1)], "- U64")],
         &[D, reg(24)],
-    ),
+    )
+    .rest(&[NO_CARRY_OUT]),
     plain(
         MATCH,
         0x3a1,

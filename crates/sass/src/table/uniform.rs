@@ -25,7 +25,8 @@ pub(super) const ROWS: &[Row] = &[
             int(B, NEGATE),
             int(C, NEGATE),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY, NO_SECOND_CARRY]),
     ualu(
         UIADD3,
         0x090,
@@ -50,7 +51,8 @@ pub(super) const ROWS: &[Row] = &[
         &[When::Is(74, 1, 0)],
         &[SIGNED],
         &[UD, int(A, PLAIN), int(B, PLAIN), int(C, NEGATE)],
-    ),
+    )
+    .rest(&[NO_CARRY, NO_CARRY_OUT]),
     ualu(
         UIMAD,
         0x0a4,
@@ -64,7 +66,8 @@ pub(super) const ROWS: &[Row] = &[
             int(C, INVERT),
             upred_source(87),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY_OUT]),
     ualu(
         UIMAD,
         0x0a5,
@@ -78,7 +81,8 @@ pub(super) const ROWS: &[Row] = &[
             int(B, PLAIN),
             int(C, NEGATE),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY]),
     ualu(
         UIMAD,
         0x0a5,
@@ -107,7 +111,8 @@ pub(super) const ROWS: &[Row] = &[
             int(B, PLAIN),
             int(C, NEGATE),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY]),
     ualu(
         ULEA,
         0x091,
@@ -121,7 +126,8 @@ pub(super) const ROWS: &[Row] = &[
             word(B, NEGATE),
             unsigned(&[(75, 5)]),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY, (64, 6, 63)]),
     ualu(
         ULEA,
         0x091,
@@ -136,7 +142,8 @@ pub(super) const ROWS: &[Row] = &[
             unsigned(&[(75, 5)]),
             upred_source(87),
         ],
-    ),
+    )
+    .rest(&[(64, 6, 63)]),
     ualu(
         ULEA,
         0x091,
@@ -151,7 +158,8 @@ pub(super) const ROWS: &[Row] = &[
             word(C, PLAIN),
             unsigned(&[(75, 5)]),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY]),
     ualu(
         ULEA,
         0x091,
@@ -166,7 +174,8 @@ pub(super) const ROWS: &[Row] = &[
             word(C, PLAIN),
             unsigned(&[(75, 5)]),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY]),
     ualu(
         ULEA,
         0x091,
@@ -212,7 +221,8 @@ pub(super) const ROWS: &[Row] = &[
             word(B, NEGATE),
             unsigned(&[(75, 5)]),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY, (64, 6, 63)]),
     ualu(
         ULEA,
         0x091,
@@ -227,7 +237,8 @@ pub(super) const ROWS: &[Row] = &[
             unsigned(&[(75, 5)]),
             upred_source(87),
         ],
-    ),
+    )
+    .rest(&[(64, 6, 63)]),
     ualu(
         ULOP3,
         0x092,
@@ -297,7 +308,8 @@ pub(super) const ROWS: &[Row] = &[
             int(B, PLAIN),
             upred_source(87),
         ],
-    ),
+    )
+    .rest(&[(68, 3, 7)]),
     ualu(
         UISETP,
         0x08c,
@@ -446,7 +458,8 @@ pub(super) const ROWS: &[Row] = &[
             int(B, NEGATE),
             int(C, NEGATE),
         ],
-    ),
+    )
+    .rest(&[NO_CARRY, NO_SECOND_CARRY]),
     ualu(
         UIADD3,
         0x097,

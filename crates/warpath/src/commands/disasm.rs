@@ -15,6 +15,9 @@ pub fn run(arguments: &DisasmArguments, out: &mut dyn Write) -> Result<(), Failu
     if let Some(vendor) = &arguments.against {
         return super::against::run(arguments, vendor, out);
     }
+    if arguments.asm {
+        return super::assembly::run(arguments, out);
+    }
     if let Some(name) = &arguments.raw {
         let architecture = architecture(name)?;
         let code = read_words(&arguments.file)?;

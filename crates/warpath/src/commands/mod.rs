@@ -1,6 +1,8 @@
 //! The commands, one file each.
 
 mod against;
+mod asm;
+mod assembly;
 mod bench;
 mod completions;
 mod coverage;
@@ -19,6 +21,7 @@ use crate::failure::Failure;
 pub fn run(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     match command {
         Command::Run(arguments) => run::run(&arguments, out),
+        Command::Asm(arguments) => asm::run(&arguments, out),
         Command::Disasm(arguments) => disasm::run(&arguments, out),
         Command::Coverage(arguments) => coverage::run(&arguments, out),
         Command::Gpus(arguments) => gpus::run(&arguments, out),

@@ -1,0 +1,76 @@
+//! `warpath asm`: SASS text to a cubin.
+
+use std::io::Write;
+
+use sass::assemble::AssembleError;
+
+use crate::cli::AsmArguments;
+use crate::failure::{Failure, Problem};
+use crate::input::read_text;
+
+/// Assembles the text and writes the cubin.
+pub fn run(arguments: &AsmArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let file = arguments.file.display().to_string();
+    let text = read_text(&arguments.file)?;
+    let architecture = match &arguments.arch {
+        Some(name) => Some(super::disasm::architecture(name)?),
+        None => None,
+    };
+    let assembly = sass::assemble::assemble(&text, architecture)
+        .map_err(|error| misread(&file, &text, &error))?;
+    if assembly.kernels.is_empty() {
+        return Err(Problem::new(format!("{file}: no instruction in it")).input());
+    }
+    for kernel in &assembly.kernels {
+        if let Some(open) = kernel.first_open() {
+            let error = AssembleError {
+                line: open.line,
+                column: open.column,
+                token: String::new(),
+                expected: "control bits in front, `[B------:R-:W-:-:S01]`".to_owned(),
+            };
+            return Err(misread(&file, &text, &error));
+        }
+    }
+    let cubin = lab::new_cubin(&assembly)
+        .write()
+        .map_err(|error| Problem::new(format!("{file}: {error}")).input())?;
+    let output = match &arguments.output {
+        Some(path) => path.clone(),
+        None => arguments.file.with_extension("cubin"),
+    };
+    std::fs::write(&output, &cubin).map_err(|error| {
+        Problem::new(format!("{}: cannot be written: {error}", output.display())).run()
+    })?;
+    for kernel in &assembly.kernels {
+        writeln!(
+            out,
+            "{}: kernel {}, {}, {} instructions, {} registers",
+            output.display(),
+            kernel.name,
+            assembly.architecture,
+            kernel.instructions.len(),
+            kernel.registers
+        )?;
+    }
+    Ok(())
+}
+
+/// The error with the line that it is about.
+pub fn misread(file: &str, text: &str, error: &AssembleError) -> Failure {
+    let mut start = 0;
+    let mut lines = text.split_inclusive('\n');
+    for line in lines.by_ref().take(error.line - 1) {
+        start += line.len();
+    }
+    let line = lines.next().unwrap_or("");
+    let at = line
+        .char_indices()
+        .nth(error.column - 1)
+        .map_or(line.trim_end().len(), |(at, _)| at);
+    let span = start + at..start + at + error.token.len();
+    let label = format!("expected {}", error.expected);
+    Problem::new(format!("{file}: {error}"))
+        .snippet(file, text, span, &label)
+        .input()
+}
