@@ -91,7 +91,14 @@ fn read(
         at += part.len() + 1;
     }
     let operands = cursor.at();
-    for compiled in table.rows_of(*opcode) {
+    // What can be said without a uniform register is said without.
+    let plain = table
+        .rows_of(*opcode)
+        .filter(|compiled| compiled.row.high != High::One);
+    let uniform = table
+        .rows_of(*opcode)
+        .filter(|compiled| compiled.row.high == High::One);
+    for compiled in plain.chain(uniform) {
         if guard.is_some_and(|guard| guard.uniform != compiled.row.guard_is_uniform()) {
             cursor.back(start);
             cursor.miss::<()>("a mnemonic whose guard is of this kind");

@@ -292,7 +292,9 @@ impl Place<'_> {
                     (None, Some(at)) => partial.with(at.into(), 6, register.into())?,
                     (None, None) => partial,
                 };
-                partial = partial.with_bit(SHOWN_DESCRIPTOR, true)?;
+                // Hopper shows every descriptor.
+                let shown = self.architecture < Architecture::Sm90;
+                partial = partial.with_bit(SHOWN_DESCRIPTOR, shown)?;
             }
             (None, true) => {
                 let (at, register) = match (address.descriptor_after, address.uniform) {
@@ -316,7 +318,8 @@ impl Place<'_> {
         partial = match (address.wide, address.scale, parts.select) {
             (Some(bit), _, Select::Wide) => partial.with_bit(bit.into(), true)?,
             (Some(bit), _, Select::U32) => partial.with_bit(bit.into(), false)?,
-            (Some(_), _, Select::None) if !printed => partial,
+            // Without a base its width does not matter; it is that of a pair.
+            (Some(bit), _, Select::None) if !printed => partial.with_bit(bit.into(), true)?,
             (None, Some(first), Select::X4) => partial.with(first.into(), 2, 1)?,
             (None, Some(first), Select::X8) => partial.with(first.into(), 2, 2)?,
             (None, Some(first), Select::X16) => partial.with(first.into(), 2, 3)?,
@@ -377,7 +380,11 @@ impl Place<'_> {
             .flatten();
         match stored {
             Some(stored) => partial.with_runs(bits, stored),
-            None => miss_at(cursor, start, &format!("an address within reach, a multiple of {scale}")),
+            None => miss_at(
+                cursor,
+                start,
+                &format!("an address within reach, a multiple of {scale}"),
+            ),
         }
     }
 }

@@ -347,7 +347,8 @@ pub(super) const ROWS: &[Row] = &[
         &[When::Is(81, 3, 7)],
         &MINIMUM,
         &[D, int(A, PLAIN), int(B, PLAIN), pred_source(87)],
-    )),
+    ))
+    .rest(&[(84, 3, 7)]),
     only(alu(
         VIADDMNMX,
         0x046,
