@@ -604,6 +604,18 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         REDG | VIADD | VIADDMNMX | VIMNMX | VIMNMX3 | CGAERRBAR | ENDCOLLECTIVE => {
             return refuse("an instruction of sm_90");
         }
+        BGMMA | HGMMA | IGMMA | QGMMA | WARPGROUP | WARPGROUPSET | USETMAXREG => {
+            return refuse("matrices of a warp group (a unit of Hopper)");
+        }
+        UBLKCP | UBLKPF | UBLKRED | UTMACCTL | UTMACMDFLUSH | UTMALDG | UTMAPF | UTMAREDG
+        | UTMASTG | FENCE => {
+            return refuse("copies of tensors and blocks (a unit of Hopper)");
+        }
+        UCGABAR_ARV | UCGABAR_WAIT | STAS | REDAS | USETSHMSZ | ELECT | ACQBULK | PREEXIT => {
+            return refuse("clusters of CTAs and dependent grids (a unit of Hopper)");
+        }
+        LDGMC => return refuse("multicast memory (a unit of Hopper)"),
+        STSM | ULEPC | VHMNMX => return refuse("an instruction of sm_90"),
     })
 }
 

@@ -223,6 +223,16 @@ classes! {
     Fence
     /// CCTL, CCTLL.
     CacheControl
+
+    // Hopper's units, which no table times yet: their rows stand for their issue alone.
+    /// HGMMA, IGMMA, QGMMA, BGMMA: matrices of a warp group.
+    WarpGroupMatrix
+    /// WARPGROUP, WARPGROUPSET, USETMAXREG, USETSHMSZ.
+    WarpGroup
+    /// UTMA… and UBLK…: copies of tensors and blocks.
+    TensorMap
+    /// UCGABAR_ARV, UCGABAR_WAIT, ACQBULK, PREEXIT.
+    ClusterBarrier
 }
 
 impl Class {
@@ -263,7 +273,7 @@ pub fn class(instruction: &Instruction) -> Class {
         IMAD => Class::Imad,
         HADD2 if has(Modifier::F32) => Class::Fp16F32,
         HADD2 | HFMA2 | HMUL2 => on_tensor_path(Class::Fp16),
-        HMNMX2 | HSET2 | HSETP2 => Class::Fp16Alu,
+        HMNMX2 | HSET2 | HSETP2 | VHMNMX => Class::Fp16Alu,
         DADD | DFMA | DMUL | DSETP => Class::RedirectedFp64,
         HMMA => half_matrix(instruction),
         IMMA => integer_matrix(instruction),
@@ -281,10 +291,15 @@ pub fn class(instruction: &Instruction) -> Class {
         },
         MOVM => Class::Movm,
         UBMSK | UBREV | UFLO | UIADD3 | UIMAD | UISETP | ULEA | ULOP3 | UP2UR | UPLOP3 | UPOPC
-        | UPRMT | USEL | USGXT | USHF => Class::UniformAlu,
+        | UPRMT | USEL | USGXT | USHF | ULEPC => Class::UniformAlu,
+        BGMMA | HGMMA | IGMMA | QGMMA => Class::WarpGroupMatrix,
+        WARPGROUP | WARPGROUPSET | USETMAXREG | USETSHMSZ => Class::WarpGroup,
+        UBLKCP | UBLKPF | UBLKRED | UTMACCTL | UTMACMDFLUSH | UTMALDG | UTMAPF | UTMAREDG
+        | UTMASTG => Class::TensorMap,
+        UCGABAR_ARV | UCGABAR_WAIT | ACQBULK | PREEXIT => Class::ClusterBarrier,
         ULDC => Class::UniformLoadConstant,
         UMOV => Class::UniformMove,
-        VOTEU => Class::VoteUniform,
+        VOTEU | ELECT => Class::VoteUniform,
         R2UR => Class::RegisterToUniform,
         REDUX => Class::Redux,
         S2UR => Class::SpecialToUniform,
@@ -306,14 +321,14 @@ pub fn class(instruction: &Instruction) -> Class {
         BREV | FLO | POPC => Class::BitScan,
         FCHK => Class::DivisionCheck,
         ARRIVES | ATOM | ATOMG | ATOMS | LD | LDG | LDGSTS | LDL | LDS | LDSM | RED | REDG | ST
-        | STG | STL | STS | SYNCS => Class::Memory,
+        | STG | STL | STS | SYNCS | STSM | STAS | REDAS | LDGMC => Class::Memory,
         LDC => Class::LoadConstant,
         SUATOM | SULD | SURED | SUST | TEX | TLD | TLD4 | TMML | TXD | TXQ => Class::Texture,
         SHFL => Class::Shuffle,
         MATCH => Class::Match,
         S2R => Class::SpecialRegister,
         QSPC => Class::QuerySpace,
-        MEMBAR => Class::Fence,
+        MEMBAR | FENCE => Class::Fence,
         CCTL | CCTLL => Class::CacheControl,
     }
 }
@@ -431,8 +446,13 @@ pub(crate) fn factor_bits(instruction: &Instruction) -> u16 {
 pub(crate) fn accumulator_bits(instruction: &Instruction) -> u16 {
     match instruction.opcode {
         Opcode::DMMA => 64,
-        Opcode::HMMA | Opcode::QMMA if instruction.has(Modifier::F32) => 32,
-        Opcode::HMMA | Opcode::QMMA => 16,
+        Opcode::HMMA | Opcode::QMMA | Opcode::HGMMA | Opcode::QGMMA => {
+            if instruction.has(Modifier::F32) {
+                32
+            } else {
+                16
+            }
+        }
         _ => 32,
     }
 }

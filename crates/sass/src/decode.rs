@@ -229,6 +229,27 @@ fn read(field: &Field, keywords: &[&'static str], word: Word, high: High) -> Opt
                 select: Select::None,
             }
         }
+        Field::UniformBehind { at, distance } => Operand::UniformRegister {
+            register: match uniform(word, at) {
+                UniformRegister::ZERO => UniformRegister::ZERO,
+                UniformRegister(number) => UniformRegister((number + distance).min(63)),
+            },
+            adjust: Adjust::default(),
+            select: Select::None,
+        },
+        Field::Policy { at, present } => {
+            if !word.bit(present.into()) {
+                return Some(Read::Nothing);
+            }
+            Operand::Policy(uniform(word, at))
+        }
+        Field::MatrixDescriptor { at, both, flags } => Operand::MatrixDescriptor {
+            register: uniform(word, at),
+            both,
+            flags: (0..4)
+                .filter(|&flag| flags[flag] != 0 && word.bit(flags[flag].into()))
+                .fold(0, |set, flag| set | 1 << flag),
+        },
         Field::Predicate {
             at,
             not,

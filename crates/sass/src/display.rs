@@ -10,7 +10,8 @@ use crate::architecture::Architecture;
 use crate::instruction::{Guard, Instruction};
 use crate::opcode::Opcode;
 use crate::operand::{
-    Adjust, ConstantBank, ImmediateKind, Operand, Predicate, Register, Select, UniformRegister,
+    Adjust, ConstantBank, ImmediateKind, MATRIX_FLAGS, Operand, Predicate, Register, Select,
+    UniformRegister,
 };
 use crate::special::special_register;
 use crate::table::{self, Address, Field, Row, Selects, Slot};
@@ -43,7 +44,10 @@ impl Display for Text<'_> {
         }
         f.write_str(instruction.opcode.text())?;
         for modifier in &instruction.modifiers {
-            write!(f, ".{}", modifier.text())?;
+            // A suffix that begins with `x` is the further part of a shape.
+            let text = modifier.text();
+            let dot = if text.starts_with('x') { "" } else { "." };
+            write!(f, "{dot}{text}")?;
         }
         let row = table::table(instruction.architecture)
             .candidates(instruction.word)
@@ -216,6 +220,18 @@ impl Text<'_> {
                     }
                 }
                 f.write_str("]")
+            }
+            Operand::Policy(register) => write!(f, "desc[{register}]"),
+            Operand::MatrixDescriptor {
+                register, flags, ..
+            } => {
+                write!(f, "gdesc[{register}]")?;
+                for (flag, name) in MATRIX_FLAGS.iter().enumerate() {
+                    if flags >> flag & 1 == 1 {
+                        write!(f, ".{name}")?;
+                    }
+                }
+                Ok(())
             }
             Operand::ConvergenceBarrier(barrier) => write!(f, "B{barrier}"),
             Operand::SpecialRegister(number) => {

@@ -29,7 +29,8 @@ pub use instruction::{Decoded, Guard, Instruction};
 pub use modifier::Modifier;
 pub use opcode::Opcode;
 pub use operand::{
-    Adjust, ConstantBank, ImmediateKind, Operand, Predicate, Register, Select, UniformRegister,
+    Adjust, ConstantBank, ImmediateKind, MATRIX_FLAGS, Operand, Predicate, Register, Select,
+    UniformRegister,
 };
 pub use table::{Row, rows};
 pub use word::Word;

@@ -122,6 +122,17 @@ pub enum Operand {
         /// Signed byte offset.
         offset: i32,
     },
+    /// `desc[UR4]`: a cache policy in two uniform registers, of a copy that takes one.
+    Policy(UniformRegister),
+    /// `gdesc[UR4].negA.tnspB`: matrices in shared memory, described by two uniform registers each.
+    MatrixDescriptor {
+        /// The first uniform register.
+        register: UniformRegister,
+        /// Whether it describes both factors, or the second alone.
+        both: bool,
+        /// Set of [`MATRIX_FLAGS`], bit k for entry k.
+        flags: u8,
+    },
     /// `B0` … `B15`: convergence barrier.
     ConvergenceBarrier(u8),
     /// `SR_TID.X`, by number.
@@ -135,6 +146,9 @@ pub enum Operand {
     /// A word printed as it is: texture dimension (`2D`), `ALL`, and the like.
     Keyword(&'static str),
 }
+
+/// What a matrix descriptor's suffixes say of its factors, in printed order.
+pub const MATRIX_FLAGS: [&str; 4] = ["negA", "negB", "tnspA", "tnspB"];
 
 /// Which constant bank an operand reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

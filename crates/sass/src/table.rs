@@ -7,8 +7,10 @@
 //! nv_isa_solver's published pages (all MIT); the vendor's disassembler checks them
 //! (`scripts/compare-disassembly-corpus.sh`).
 
+mod asynchronous;
 mod atomic;
 mod barrier;
+mod cluster;
 mod control_flow;
 mod conversion;
 mod describe;
@@ -26,6 +28,7 @@ mod tensor;
 mod texture;
 mod turing;
 mod uniform;
+mod warp_group;
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -199,6 +202,29 @@ pub enum Field {
         /// Left out if URZ.
         optional: bool,
     },
+    /// The uniform register that lies `distance` behind the one at bit `at`.
+    UniformBehind {
+        /// First bit.
+        at: u8,
+        /// How many registers further.
+        distance: u8,
+    },
+    /// A cache policy in uniform registers, left out unless bit `present` is set.
+    Policy {
+        /// First bit.
+        at: u8,
+        /// The bit that says so.
+        present: u8,
+    },
+    /// The descriptors of one or both factors of a warp group's matrix instruction.
+    MatrixDescriptor {
+        /// First bit.
+        at: u8,
+        /// Whether both factors are described.
+        both: bool,
+        /// Bits of the factors' flags, in the order of `MATRIX_FLAGS`; 0 if there is no such bit.
+        flags: [u8; 4],
+    },
     /// A predicate in three bits.
     Predicate {
         /// First bit.
@@ -277,10 +303,19 @@ pub enum Field {
 }
 
 impl Row {
-    /// Whether the guard of this instruction is a uniform predicate: the uniform datapath's own
-    /// instructions; VOTEU (0x086) votes over lanes and has an ordinary one.
+    /// Whether the guard of this instruction is a uniform predicate: the instructions of the uniform
+    /// datapath and of Hopper's units behind it; VOTEU (0x086) votes over lanes and has an ordinary one.
     pub(crate) fn guard_is_uniform(&self) -> bool {
-        matches!(self.code, 0x082..=0x085 | 0x087..=0x0bf | 0x1c3)
+        matches!(
+            self.code,
+            0x082..=0x085
+                | 0x087..=0x0bf
+                | 0x1b2
+                | 0x1b4..=0x1bc
+                | 0x1c3
+                | 0x1c7..=0x1c9
+                | 0x1ce
+        )
     }
 
     /// The usual values of the bits that no printed part names.
@@ -323,7 +358,10 @@ pub fn rows() -> &'static [Row] {
         [
             // What one architecture encodes its own way stands before the common rows.
             turing::ROWS,
+            cluster::ROWS,
             hopper::ROWS,
+            asynchronous::ROWS,
+            warp_group::ROWS,
             integer::ROWS,
             moves::ROWS,
             float::ROWS,

@@ -3,7 +3,7 @@
 //! Its new units stand in `tensor_map` and `warp_group`.
 
 use super::atomic::{OPERATION, SHARED_SWAP, SHORT_OPERATION, SWAP, shared};
-use super::float::{FTZ, ROUND, SAT};
+use super::float::{FTZ, SAT};
 use super::half::{FLUSH, brain};
 use super::memory::{EVICT, EXTENDED, PLAIN_ADDRESS, STORE_ORDER, with_uniform};
 use super::*;
@@ -110,6 +110,22 @@ const KEPT: Field = Field::Register {
 /// Spaces that QSPC asks for.
 const QUERY: [Suffix; 2] = [EXTENDED, suffix(&[(73, 2)], "G L S D")];
 
+/// The third source of VHMNMX, whose halves are chosen in bits of their own.
+const LIMIT: Field = Field::Source {
+    slot: C,
+    literal: ImmediateKind::Float16Pair,
+    adjust: HALF,
+    select: Selects::Bits(
+        76,
+        2,
+        &[
+            Some(crate::operand::Select::None),
+            None,
+            Some(crate::operand::Select::H0H0),
+            Some(crate::operand::Select::H1H1),
+        ],
+    ),
+};
 /// Functions of MUFU, bits 74 to 77.
 const FUNCTION: Suffix = suffix(&[(74, 4)], "COS SIN EX2 LG2 RCP RSQ ? ? SQRT TANH");
 /// A 16-bit source of MUFU: its lower or its upper half.
@@ -119,16 +135,6 @@ const fn short(literal: ImmediateKind) -> Field {
         literal,
         adjust: SIGNS,
         select: Selects::Bits(60, 2, &[Some(Select::None), Some(Select::H1)]),
-    }
-}
-/// A matrix of doubles.
-const fn signed(at: u8) -> Field {
-    Field::Register {
-        at,
-        adjust: SIGNS,
-        select: Selects::Nothing,
-        optional: false,
-        reused: true,
     }
 }
 /// A brain-float source of the tensor datapath's HFMA2.
@@ -630,13 +636,6 @@ pub(super) const ROWS: &[Row] = &[
         &[D, float(B, PLAIN)],
     )),
     only(plain(
-        DMMA,
-        0x23f,
-        &[],
-        &[suffix(&[(76, 2)], "8x8x4 16x8x4 16x8x8 16x8x16"), ROUND],
-        &[D, signed(24), signed(32), signed(64), gate(87, true)],
-    )),
-    only(plain(
         MEMBAR,
         0x992,
         &[],
@@ -645,5 +644,47 @@ pub(super) const ROWS: &[Row] = &[
             suffix(&[(76, 3)], "CTA SM GPU SYS ? VC CTA.PARTIAL"),
         ],
         &[],
+    )),
+    only(alu(
+        VHMNMX,
+        0x047,
+        ANY,
+        &[When::Is(85, 1, 1), When::Is(78, 1, 0)],
+        &[
+            fixed("BF16_V2"),
+            FTZ,
+            suffix(&[(81, 1)], "- NAN"),
+            suffix(&[(82, 1)], "- XORSIGN"),
+        ],
+        &[D, brain(A), brain(B), LIMIT, pred_source(87)],
+    )),
+    only(alu(
+        VHMNMX,
+        0x047,
+        ANY,
+        &[When::Is(85, 1, 0), When::Is(78, 1, 0)],
+        &[
+            FTZ,
+            suffix(&[(81, 1)], "- NAN"),
+            suffix(&[(82, 1)], "- XORSIGN"),
+        ],
+        &[D, half(A), half(B), LIMIT, pred_source(87)],
+    )),
+    // The byte mask is printed without sign.
+    only(alu(
+        P2R,
+        0x003,
+        ANY_B,
+        &[],
+        &[suffix(&[(76, 2)], "- B1 B2 B3")],
+        &[
+            D,
+            Field::PredicateSet {
+                uniform: false,
+                select: Selects::Nothing,
+            },
+            word(A, PLAIN),
+            word(B, PLAIN),
+        ],
     )),
 ];
