@@ -37,6 +37,11 @@ pub fn executes(instruction: &sass::Instruction) -> bool {
     exec::executes(instruction)
 }
 
+/// Why an instruction is not executed, if it is not.
+pub fn refusal(instruction: &sass::Instruction) -> Option<String> {
+    exec::refusal(instruction)
+}
+
 /// Whether the timing model has latencies for an architecture's instructions. (Its table has a row for
 /// every class of instruction or does not load.)
 pub fn is_timed(architecture: sass::Architecture) -> bool {

@@ -44,10 +44,7 @@ impl Display for Text<'_> {
         }
         f.write_str(instruction.opcode.text())?;
         for modifier in &instruction.modifiers {
-            // A suffix that begins with `x` is the further part of a shape.
-            let text = modifier.text();
-            let dot = if text.starts_with('x') { "" } else { "." };
-            write!(f, "{dot}{text}")?;
+            write!(f, "{}{}", modifier.joint(), modifier.text())?;
         }
         let row = table::table(instruction.architecture)
             .candidates(instruction.word)

@@ -55,6 +55,16 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// The mnemonic with its suffixes, as printed: `IMAD.WIDE.U32`.
+    pub fn mnemonic(&self) -> String {
+        let mut text = self.opcode.text().to_owned();
+        for modifier in &self.modifiers {
+            text.push_str(modifier.joint());
+            text.push_str(modifier.text());
+        }
+        text
+    }
+
     /// Whether the mnemonic carries `modifier`.
     pub fn has(&self, modifier: Modifier) -> bool {
         self.modifiers.contains(&modifier)

@@ -26,6 +26,17 @@ macro_rules! modifiers {
     };
 }
 
+impl Modifier {
+    /// What stands before the suffix: a dot, but nothing where it continues a shape (`64x8x16`).
+    pub fn joint(self) -> &'static str {
+        if self.text().starts_with('x') {
+            ""
+        } else {
+            "."
+        }
+    }
+}
+
 modifiers! {
     N128 = "128",
     N16 = "16",

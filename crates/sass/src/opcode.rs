@@ -33,3 +33,40 @@ opcodes! {
     USHF UTMACCTL UTMACMDFLUSH UTMALDG UTMAPF UTMAREDG UTMASTG VABSDIFF VABSDIFF4 VHMNMX VIADD
     VIADDMNMX VIMNMX VIMNMX3 VOTE VOTEU WARPGROUP WARPGROUPSET WARPSYNC YIELD
 }
+
+impl Opcode {
+    /// Whether the instruction drives one of the units that Hopper alone has: the tensor memory access
+    /// unit, matrices of a warp group, clusters and dependent grids, multicast memory.
+    pub const fn drives_hopper_unit(self) -> bool {
+        use Opcode::*;
+        matches!(
+            self,
+            ACQBULK
+                | BGMMA
+                | ELECT
+                | FENCE
+                | HGMMA
+                | IGMMA
+                | LDGMC
+                | PREEXIT
+                | QGMMA
+                | REDAS
+                | STAS
+                | UBLKCP
+                | UBLKPF
+                | UBLKRED
+                | UCGABAR_ARV
+                | UCGABAR_WAIT
+                | USETMAXREG
+                | USETSHMSZ
+                | UTMACCTL
+                | UTMACMDFLUSH
+                | UTMALDG
+                | UTMAPF
+                | UTMAREDG
+                | UTMASTG
+                | WARPGROUP
+                | WARPGROUPSET
+        )
+    }
+}

@@ -209,7 +209,7 @@ pub struct AsmArguments {
 /// Options of `coverage`.
 #[derive(Debug, Args)]
 pub struct CoverageArguments {
-    /// Cubins.
+    /// Cubins, or folders of cubins.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Write the output as.

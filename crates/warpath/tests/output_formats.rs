@@ -187,6 +187,53 @@ fn listings() {
     ]);
     assert_eq!(coverage["unknown"], 0);
     assert_eq!(coverage["executes_percent"], 100.0);
+    assert_eq!(coverage["architectures"][0]["architecture"], "sm_86");
+}
+
+/// Coverage of a folder is told per architecture; a word that nothing describes fails it.
+#[test]
+fn coverage_fails_on_unknown_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let below = folder.path().join("below");
+    std::fs::create_dir(&below).unwrap();
+    for (from, to) in [("86", folder.path()), ("80", below.as_path())] {
+        let name = format!("vadd.sm_{from}.cubin");
+        std::fs::copy(kernel(&format!("vadd/{name}")), to.join(name)).unwrap();
+    }
+    let run = |folder: &std::path::Path| {
+        let path = folder.to_str().unwrap();
+        warpath()
+            .args(["coverage", path, "--format", "json"])
+            .output()
+            .unwrap()
+    };
+    let output = run(folder.path());
+    assert_eq!(output.status.code(), Some(0));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let names: Vec<&str> = found["architectures"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|each| each["architecture"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["sm_80", "sm_86"]);
+
+    // EXIT becomes a word without meaning.
+    let file = below.join("vadd.sm_80.cubin");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let exit = 0x794d_u64.to_le_bytes();
+    let at = bytes
+        .windows(exit.len())
+        .position(|window| window == exit)
+        .unwrap();
+    bytes[at..at + 8].fill(0xff);
+    std::fs::write(&file, bytes).unwrap();
+    let output = run(folder.path());
+    assert_eq!(output.status.code(), Some(1));
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["unknown"], 1);
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(told.contains("1 unknown words"), "{told}");
 }
 
 #[test]

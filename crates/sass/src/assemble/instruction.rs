@@ -83,6 +83,20 @@ fn read(
     let mut suffixes = Vec::new();
     let mut at = start + name.len() + 1;
     for part in parts {
+        // A part can hold two suffixes, the second of which begins with `x`: `64x8x16`.
+        let joined = part
+            .rmatch_indices('x')
+            .find_map(|(split, _)| {
+                let (front, back) = part.split_at(split);
+                Some((Modifier::from_text(front)?, Modifier::from_text(back)?))
+            })
+            .filter(|_| Modifier::from_text(part).is_none());
+        if let Some((front, back)) = joined {
+            suffixes.push((front, at));
+            suffixes.push((back, at));
+            at += 1 + part.len();
+            continue;
+        }
         let Some(modifier) = Modifier::from_text(part) else {
             cursor.back(at.min(start + mnemonic.len()));
             return cursor.miss(format!("a suffix of {name}"));

@@ -8,7 +8,7 @@ use crate::decode::{
     HALVES, half_bits, is_in_register, reuse_bit, reuse_position, sign_bits, slot_bits,
 };
 use crate::display::SHOWN_DESCRIPTOR;
-use crate::operand::{Adjust, ImmediateKind, Select};
+use crate::operand::{Adjust, ImmediateKind, MATRIX_FLAGS, Select};
 use crate::special::special_register;
 use crate::table::{Address, Adjusts, Field, High, Row, Selects, Slot};
 
@@ -57,6 +57,49 @@ impl Place<'_> {
             } => self.source(cursor, slot, literal, adjust, select, partial),
             Field::Uniform { at, adjust, .. } => {
                 uniform(cursor, at, adjust, Selects::Nothing, partial)
+            }
+            // Its number follows from the register before it.
+            Field::UniformBehind { at, distance } => {
+                cursor.blanks();
+                let start = cursor.at();
+                let number = uniform_register(cursor)?;
+                let first = match number {
+                    63 => Some(63),
+                    number => number.checked_sub(distance),
+                };
+                match first.and_then(|first| partial.with(at.into(), 6, first.into())) {
+                    Some(partial) => Some(partial),
+                    None => miss_at(
+                        cursor,
+                        start,
+                        &format!("the uniform register {distance} behind the one before"),
+                    ),
+                }
+            }
+            Field::Policy { at, present } => {
+                cursor.demand("desc")?;
+                cursor.demand("[")?;
+                let number = uniform_register(cursor)?;
+                cursor.demand("]")?;
+                partial
+                    .with(at.into(), 6, number.into())?
+                    .with_bit(present.into(), true)
+            }
+            Field::MatrixDescriptor { at, flags, .. } => {
+                cursor.demand("gdesc")?;
+                cursor.demand("[")?;
+                let number = uniform_register(cursor)?;
+                cursor.demand("]")?;
+                let mut partial = partial.with(at.into(), 6, number.into())?;
+                for (bit, name) in flags
+                    .into_iter()
+                    .zip(MATRIX_FLAGS)
+                    .filter(|&(bit, _)| bit != 0)
+                {
+                    let set = cursor.skip_here(&format!(".{name}"));
+                    partial = partial.with_bit(bit.into(), set)?;
+                }
+                Some(partial)
             }
             Field::Predicate {
                 at,
@@ -193,6 +236,7 @@ impl Place<'_> {
                 ..
             } => partial.with_runs(bits, default),
             Field::CounterSet { at, width } => partial.with(at.into(), width.into(), 0),
+            Field::Policy { present, .. } => partial.with_bit(present.into(), false),
             Field::Keyword {
                 bits: (first, width),
                 ..
