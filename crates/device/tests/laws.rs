@@ -117,6 +117,87 @@ fn hmma_reaches_the_data_sheets_dense_rates() {
     }
 }
 
+/// Cycles between products of a tensor core that is never idle: four warps per sub-core, 32 products
+/// each and trip.
+fn interval(kernel: &str, card: hardware::Gpu) -> f64 {
+    let file = format!("laws/{kernel}_16_warps.toml");
+    cycles_per_trip(&file, kernel, 16, card) / (4.0 * 32.0)
+}
+
+/// Operations per second, in 10^12, of a GPU whose sub-cores each do `products` multiply-adds in
+/// `interval` cycles.
+fn tera_operations(card: &hardware::Gpu, products: f64, interval: f64) -> f64 {
+    let clock = number(card, "card.boost_clock") * 1e6;
+    2.0 * products / interval * 4.0 * number(card, "card.sms") * clock / 1e12
+}
+
+/// bfloat16, TF32 and bytes reach the data sheets' dense figures; bfloat16 has that of halves with
+/// single accumulators.
+#[test]
+fn other_types_reach_the_data_sheets_dense_rates() {
+    let types = [
+        ("mma_bf16", 16.0, "bf16", "f16_f32"),
+        ("mma_tf32", 8.0, "tf32", "tf32"),
+        ("mma_s8", 32.0, "int8", "int8"),
+    ];
+    for name in ["rtx-a6000", "rtx-4090", "a100-sxm4-40gb"] {
+        for (kernel, depth, rate, peak) in types {
+            let rate = number(&gpu(name), &format!("tensor.{rate}"));
+            let peak = number(&gpu(name), &format!("peak.tensor_{peak}"));
+            let work = 16.0 * 8.0 * depth;
+            let interval = interval(kernel, gpu(name));
+            let found = tera_operations(&gpu(name), work, interval);
+            println!("{name} {kernel}: every {interval} cycles, {found:.1} of {peak} TOPS");
+            assert_eq!(interval, work / rate, "{name} {kernel}");
+            assert!(
+                (found / peak - 1.0).abs() < 0.01,
+                "{name} {kernel}: {found}"
+            );
+        }
+    }
+}
+
+/// 8-bit floats of the RTX 4090: as many operations as bytes with half accumulators, half as many with
+/// single ones (Ada whitepaper: 660.6 and 330.3 TFLOPS).
+#[test]
+fn eight_bit_floats_reach_the_data_sheets_dense_rates() {
+    let name = "rtx-4090";
+    let peaks = [
+        ("mma_e4m3_f16", number(&gpu(name), "peak.tensor_int8")),
+        ("mma_e4m3_f32", number(&gpu(name), "peak.tensor_f16_f16")),
+    ];
+    for (kernel, peak) in peaks {
+        let interval = interval(kernel, gpu(name));
+        let found = tera_operations(&gpu(name), 16.0 * 8.0 * 32.0, interval);
+        println!("{name} {kernel}: every {interval} cycles, {found:.1} of {peak} TFLOPS");
+        assert!(
+            (found / peak - 1.0).abs() < 0.01,
+            "{name} {kernel}: {found}"
+        );
+    }
+}
+
+/// With a sparse factor a tensor core takes twice the depth in the time of a dense product.
+#[test]
+fn sparse_products_run_at_twice_the_dense_rate() {
+    let types = [
+        ("mma_sparse_f16", 32.0, "f16_f32"),
+        ("mma_sparse_s8", 64.0, "int8"),
+    ];
+    for name in ["rtx-a6000", "a100-sxm4-40gb"] {
+        for (kernel, depth, rate) in types {
+            let rate = number(&gpu(name), &format!("tensor.{rate}"));
+            let interval = interval(kernel, gpu(name));
+            let dense = 16.0 * 8.0 * depth / rate;
+            println!("{name} {kernel}: every {interval} cycles, dense {dense}");
+            assert!(
+                (0.5..0.505).contains(&(interval / dense)),
+                "{name} {kernel}: {interval}"
+            );
+        }
+    }
+}
+
 /// A streaming kernel moves its bytes at 85 to 95 % of the data sheet's bandwidth.
 #[test]
 fn vadd_of_16_mi_elements_keeps_the_dram_busy() {

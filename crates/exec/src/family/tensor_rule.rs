@@ -40,32 +40,40 @@ pub(crate) struct Layout {
     pub(crate) drop: u32,
     pub(crate) fraction: u32,
     pub(crate) exponent: u32,
-    /// Least fraction that the largest exponent makes special.
-    pub(crate) special: u32,
-    /// Fraction of an infinity beside the largest exponent.
+    /// Least magnitude that is infinite or NaN.
+    pub(crate) least_special: u32,
+    /// Magnitude of an infinity, more than any if there is none.
     pub(crate) infinity: u32,
+}
+
+impl Layout {
+    /// A format with the special values of IEEE 754.
+    pub(crate) const fn ieee(drop: u32, fraction: u32, exponent: u32) -> Layout {
+        let infinity = ((1 << exponent) - 1) << fraction;
+        Layout {
+            drop,
+            fraction,
+            exponent,
+            least_special: infinity,
+            infinity,
+        }
+    }
 }
 
 impl Element {
     /// Its layout.
     pub(crate) const fn layout(self) -> Layout {
-        let (drop, fraction, exponent) = match self {
-            Element::Half => (0, 10, 5),
-            Element::Brain => (0, 7, 8),
-            Element::Tf32 => (13, 10, 8),
-            Element::E4m3 => (0, 3, 4),
-            Element::E5m2 => (0, 2, 5),
-        };
-        let (special, infinity) = match self {
-            Element::E4m3 => (7, u32::MAX),
-            _ => (0, 0),
-        };
-        Layout {
-            drop,
-            fraction,
-            exponent,
-            special,
-            infinity,
+        match self {
+            Element::Half => Layout::ieee(0, 10, 5),
+            Element::Brain => Layout::ieee(0, 7, 8),
+            Element::Tf32 => Layout::ieee(13, 10, 8),
+            Element::E5m2 => Layout::ieee(0, 2, 5),
+            // The largest magnitude alone is NaN.
+            Element::E4m3 => Layout {
+                least_special: 0x7f,
+                infinity: u32::MAX,
+                ..Layout::ieee(0, 3, 4)
+            },
         }
     }
 

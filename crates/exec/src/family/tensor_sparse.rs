@@ -97,17 +97,20 @@ impl Selected {
         let per_register = self.element.per_register();
         let mut special = false;
         for slot in 0..count {
+            // Register, lane of a column and first bit of each lane's element.
+            let places: [(usize, usize, u32); 32] = std::array::from_fn(|lane| {
+                let kept = self.first + slot;
+                let k = self.metadata.find(&words, lane, self.half, kept);
+                let (index, rest) = (k / (4 * per_register), k % (4 * per_register));
+                let shift = self.element.bits() * (rest % per_register) as u32;
+                (index, rest / per_register, shift)
+            });
             for column in 0..2 {
                 let picked = Lanes::from_fn(|lane| {
-                    let k = self
-                        .metadata
-                        .find(&words, lane, self.half, self.first + slot);
-                    let (index, rest) = (k / (4 * per_register), k % (4 * per_register));
-                    let (within, part) = (rest / per_register, rest % per_register);
+                    let (index, within, shift) = places[lane];
                     let from = 4 * (2 * (lane % 4) + column) + within;
-                    let shift = self.element.bits() * part as u32;
                     let Some(first) = self.b else { return 0 };
-                    warp.registers[(first as usize) + index][from & 31] >> shift
+                    warp.registers[first as usize + index][from & 31] >> shift
                 });
                 let (found, infinite) = terms(self.element, &picked, 0);
                 dealt[column][slot & (MOST - 1)] = found;

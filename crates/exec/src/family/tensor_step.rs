@@ -2,7 +2,7 @@
 //! which are aligned, cut and added as `tensor_rule` says.
 
 use crate::lanes::Lanes;
-use crate::rounding::{HALF, HALF_NAN, NAN, Rounding, SINGLE, narrow};
+use crate::rounding::{HALF, HALF_NAN, NAN, Rounding, narrow};
 
 use super::tensor_rule::{Element, Layout, Rule};
 
@@ -15,6 +15,9 @@ const SPECIAL: i32 = 0x1000;
 
 /// Least sum of two exponents one of which is special.
 const SPECIAL_PRODUCT: i32 = SPECIAL - 0x400;
+
+/// The least number that single precision does not hold.
+const TWO_TO_128: f64 = 340282366920938463463374607431768211456.0;
 
 /// Most products of a step.
 pub(crate) const MOST: usize = 16;
@@ -46,7 +49,7 @@ impl Terms {
     }
 }
 
-/// Significand and exponent of an element in the low bits.
+/// Significand and exponent of an element in the low bits, which is not infinite or NaN.
 #[inline(always)]
 fn decode(layout: Layout, bits: u32) -> (i32, i32) {
     let bits = bits >> layout.drop;
@@ -55,16 +58,8 @@ fn decode(layout: Layout, bits: u32) -> (i32, i32) {
     let fraction = bits & ((1 << layout.fraction) - 1);
     let exponent = bits >> layout.fraction & top;
     let sign = 0i32.wrapping_sub((bits >> (layout.fraction + layout.exponent) & 1) as i32);
-    let special = exponent == top && fraction >= layout.special;
-    let number = fraction | ((exponent != 0) as u32) << layout.fraction;
-    let significand = if special {
-        (fraction == layout.infinity) as u32
-    } else {
-        number
-    } as i32;
-    let power = if special {
-        SPECIAL
-    } else if number == 0 {
+    let significand = (fraction | ((exponent != 0) as u32) << layout.fraction) as i32;
+    let power = if significand == 0 {
         ZERO_EXPONENT
     } else {
         exponent.max(1) as i32 - bias
@@ -72,7 +67,27 @@ fn decode(layout: Layout, bits: u32) -> (i32, i32) {
     ((significand ^ sign) - sign, power)
 }
 
-/// Decodes the elements of one register that stand `shift` bits up; whether any is special.
+/// Whether an element is infinite or NaN.
+#[inline(always)]
+fn is_special(layout: Layout, bits: u32) -> bool {
+    let magnitude = bits >> layout.drop & ((1 << (layout.fraction + layout.exponent)) - 1);
+    magnitude >= layout.least_special
+}
+
+/// 1 or -1 for an infinity, 0 for NaN.
+fn direction(layout: Layout, bits: u32) -> i32 {
+    let bits = bits >> layout.drop;
+    let sign = layout.fraction + layout.exponent;
+    if bits & ((1 << sign) - 1) != layout.infinity {
+        0
+    } else if bits >> sign & 1 == 1 {
+        -1
+    } else {
+        1
+    }
+}
+
+/// Decodes the elements of one register that stand `shift` bits up; whether any is infinite or NaN.
 #[inline(always)]
 pub(crate) fn terms(element: Element, word: &Lanes, shift: u32) -> (Terms, bool) {
     let layout = element.layout();
@@ -80,24 +95,37 @@ pub(crate) fn terms(element: Element, word: &Lanes, shift: u32) -> (Terms, bool)
     let mut special = 0u32;
     let mut lane = 0;
     while lane < 32 {
-        let (significand, exponent) = decode(layout, word[lane] >> shift);
+        let bits = word[lane] >> shift;
+        let (significand, exponent) = decode(layout, bits);
         terms.significand[lane] = significand as u32;
         terms.exponent[lane] = exponent as u32;
-        special |= exponent as u32 & SPECIAL as u32 & !((exponent >> 31) as u32);
+        special |= is_special(layout, bits) as u32;
         lane += 1;
+    }
+    if special != 0 {
+        mark_specials(&mut terms, layout, word, shift);
     }
     (terms, special != 0)
 }
 
+/// Gives infinities and NaN their significand and exponent.
+#[inline(never)]
+fn mark_specials(terms: &mut Terms, layout: Layout, word: &Lanes, shift: u32) {
+    for lane in 0..32 {
+        let bits = word[lane] >> shift;
+        if is_special(layout, bits) {
+            terms.significand[lane] = direction(layout, bits) as u32;
+            terms.exponent[lane] = SPECIAL as u32;
+        }
+    }
+}
+
 /// Layout of an accumulator.
 const fn accumulator_layout(single: bool) -> Layout {
-    let (fraction, exponent) = if single { (23, 8) } else { (10, 5) };
-    Layout {
-        drop: 0,
-        fraction,
-        exponent,
-        special: 0,
-        infinity: 0,
+    if single {
+        Layout::ieee(0, 23, 8)
+    } else {
+        Layout::ieee(0, 10, 5)
     }
 }
 
@@ -108,6 +136,18 @@ fn cut(value: i32, up: u32, down: i32) -> i32 {
     let magnitude = ((value ^ sign) - sign) as u32;
     let aligned = ((magnitude << up) >> down.min(31)) as i32;
     (aligned ^ sign) - sign
+}
+
+/// Adds products, each cut below the largest exponent; at most [`CHUNK`] of them.
+#[inline(always)]
+fn add_products(sum: &mut [i32; 32], largest: &[i32; 32], up: u32, a: &[Terms], b: &[Terms]) {
+    for (x, y) in a.iter().zip(b) {
+        for lane in 0..32 {
+            let product = (x.significand[lane] as i32).wrapping_mul(y.significand[lane] as i32);
+            let exponent = x.exponent[lane].wrapping_add(y.exponent[lane]) as i32;
+            sum[lane] += cut(product, up, largest[lane] - exponent);
+        }
+    }
 }
 
 /// What a step depends on besides its terms.
@@ -136,7 +176,7 @@ impl Step {
             let (s, e) = decode(layout, accumulator[lane]);
             significand[lane] = s;
             exponent[lane] = e;
-            infinite |= (e >= SPECIAL) as u32;
+            infinite |= is_special(layout, accumulator[lane]) as u32;
         }
         let mut largest = exponent;
         for (x, y) in a.iter().zip(b) {
@@ -154,27 +194,24 @@ impl Step {
             let distance = largest[lane] - exponent[lane] + down;
             sum[lane] = cut(significand[lane], up, distance);
         }
-        let mut total = [0f64; 32];
         // Fraction bits of a product below those kept.
         let up = kept - self.fraction;
-        for (a, b) in a.chunks(CHUNK).zip(b.chunks(CHUNK)) {
-            for (x, y) in a.iter().zip(b) {
-                for lane in 0..32 {
-                    let product =
-                        (x.significand[lane] as i32).wrapping_mul(y.significand[lane] as i32);
-                    let exponent = x.exponent[lane].wrapping_add(y.exponent[lane]) as i32;
-                    sum[lane] += cut(product, up, largest[lane] - exponent);
-                }
-            }
-            for lane in 0..32 {
-                total[lane] += f64::from(sum[lane]);
-                sum[lane] = 0;
-            }
-        }
-        let mut result = Lanes::from_fn(|lane| {
-            let scale = (1023 + i64::from(largest[lane]) - i64::from(kept)) as u64;
-            self.round(total[lane] * f64::from_bits(scale << 52))
-        });
+        let (first, second) = (a.len().min(CHUNK), a.len());
+        add_products(&mut sum, &largest, up, &a[..first], &b[..first]);
+        let scale = |lane: usize| {
+            let exponent = (1023 + i64::from(largest[lane]) - i64::from(kept)) as u64;
+            f64::from_bits(exponent << 52)
+        };
+        let mut result = if second > first {
+            let mut rest = [0i32; 32];
+            add_products(&mut rest, &largest, up, &a[first..], &b[first..]);
+            Lanes::from_fn(|lane| {
+                let total = f64::from(sum[lane]) + f64::from(rest[lane]);
+                self.round(total * scale(lane))
+            })
+        } else {
+            Lanes::from_fn(|lane| self.round(f64::from(sum[lane]) * scale(lane)))
+        };
         if infinite != 0 {
             self.with_infinities(&mut result, accumulator, a, b);
         }
@@ -185,14 +222,14 @@ impl Step {
     #[inline(always)]
     fn round(self, value: f64) -> u32 {
         if !self.single_out {
-            narrow(value, HALF, Rounding::Nearest)
-        } else if value.abs() >= 340282366920938463463374607431768211456.0 {
-            // 2^128 and more is infinite although the cut is toward zero.
-            f32::INFINITY.copysign(value as f32).to_bits()
-        } else {
-            let below = 23 - u32::from(self.rule.fraction);
-            narrow(value, SINGLE, Rounding::Zero) >> below << below
+            return narrow(value, HALF, Rounding::Nearest);
         }
+        // To nearest, then back where that was away from zero; 2^128 and more stays infinite although
+        // the cut is toward zero.
+        let nearest = value as f32;
+        let beyond = f64::from(nearest).abs() > value.abs() && value.abs() < TWO_TO_128;
+        let below = 23 - u32::from(self.rule.fraction);
+        (nearest.to_bits() - beyond as u32) & (u32::MAX << below)
     }
 
     /// Replaces the results of lanes with infinities or NaN among their terms.
@@ -206,9 +243,8 @@ impl Step {
                 -1 => minus = true,
                 _ => nan = true,
             };
-            let (significand, exponent) = decode(layout, accumulator[lane]);
-            if exponent >= SPECIAL {
-                meet(significand);
+            if is_special(layout, accumulator[lane]) {
+                meet(direction(layout, accumulator[lane]));
             }
             for (x, y) in a.iter().zip(b) {
                 let exponent = x.exponent[lane].wrapping_add(y.exponent[lane]) as i32;
