@@ -10,6 +10,7 @@ use crate::error::CubinError;
 use crate::globals::{GlobalVariable, Globals, read_globals};
 use crate::info::InfoRecord;
 use crate::kernel::{Function, Kernel, read_functions};
+use crate::lines::{LineTable, RawLines};
 use crate::relocation::{Relocation, read_relocations};
 
 /// A parsed cubin. It owns copies of everything that it hands out.
@@ -28,6 +29,7 @@ pub struct Cubin {
     externs: Vec<Extern>,
     relocations: Vec<Relocation>,
     not_loaded: Vec<String>,
+    lines: RawLines,
 }
 
 /// A function that the cubin calls but does not hold: `vprintf`, `malloc`, `free`,
@@ -105,6 +107,7 @@ impl Cubin {
             externs,
             relocations,
             not_loaded,
+            lines: RawLines::read(&elf),
             symbols: elf.symbols,
         })
     }
@@ -144,11 +147,7 @@ impl Cubin {
                     .map(|k| k.section)
                     .collect(),
             }),
-            _ => Err(CubinError::NoSuchKernel {
-                name: shorten(name),
-                nearest: self.nearest(name),
-                all: self.kernels.iter().map(|k| k.name.clone()).collect(),
-            }),
+            _ => Err(no_such_kernel(std::slice::from_ref(self), name)),
         }
     }
 
@@ -231,32 +230,61 @@ impl Cubin {
         &self.not_loaded
     }
 
+    /// Which source line an instruction comes from. Empty for code that was compiled without
+    /// `-lineinfo` or `-G`.
+    ///
+    /// # Errors
+    /// A `.debug_line` section that is no DWARF line table.
+    pub fn line_table(&self) -> Result<LineTable, CubinError> {
+        self.lines.table()
+    }
+
     pub(crate) fn global_segment(&self) -> &Globals {
         &self.globals
     }
+}
 
-    /// At most three kernel names like the one asked for: those that contain it first, then by
-    /// edit distance.
-    fn nearest(&self, name: &str) -> Vec<String> {
-        const COMPARED: usize = 4096;
-        let mut ranked: Vec<(bool, usize, &str)> = self
-            .kernels
-            .iter()
-            .take(COMPARED)
-            .filter(|k| !k.name.is_empty())
-            .map(|k| {
-                let contains = !name.is_empty() && k.name.contains(name);
-                (!contains, edit_distance(name, &k.name), k.name.as_str())
-            })
-            .collect();
-        ranked.sort();
-        ranked.dedup();
-        ranked
-            .into_iter()
-            .take(3)
-            .map(|(_, _, near)| near.to_owned())
-            .collect()
+/// Which of several cubins, those of one program, holds the kernel of that name: the first, for
+/// the compiler gives a kernel that several translation units share the same code in each.
+///
+/// # Errors
+/// None of them does.
+pub fn find_kernel(cubins: &[Cubin], name: &str) -> Result<usize, CubinError> {
+    cubins
+        .iter()
+        .position(|cubin| cubin.kernels.iter().any(|kernel| kernel.name == name))
+        .ok_or_else(|| no_such_kernel(cubins, name))
+}
+
+/// The error that tells what kernels there are.
+fn no_such_kernel(cubins: &[Cubin], name: &str) -> CubinError {
+    let kernels = || cubins.iter().flat_map(|cubin| &cubin.kernels);
+    CubinError::NoSuchKernel {
+        name: shorten(name),
+        nearest: nearest(kernels(), name),
+        all: kernels().map(|kernel| kernel.name.clone()).collect(),
     }
+}
+
+/// At most three kernel names like the one asked for: those that contain it first, then by edit
+/// distance.
+fn nearest<'a>(kernels: impl Iterator<Item = &'a Kernel>, name: &str) -> Vec<String> {
+    const COMPARED: usize = 4096;
+    let mut ranked: Vec<(bool, usize, &str)> = kernels
+        .take(COMPARED)
+        .filter(|k| !k.name.is_empty())
+        .map(|k| {
+            let contains = !name.is_empty() && k.name.contains(name);
+            (!contains, edit_distance(name, &k.name), k.name.as_str())
+        })
+        .collect();
+    ranked.sort();
+    ranked.dedup();
+    ranked
+        .into_iter()
+        .take(3)
+        .map(|(_, _, near)| near.to_owned())
+        .collect()
 }
 
 /// Levenshtein distance over the first 128 bytes of both names, plus what their lengths beyond

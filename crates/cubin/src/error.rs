@@ -146,6 +146,45 @@ pub enum CubinError {
         /// Why it has no address.
         reason: String,
     },
+    /// An image of a fatbin cannot be unpacked.
+    #[error("the fatbin's image for {image} at byte {offset} is no {method} data: {reason}")]
+    Compression {
+        /// What the image is for, as the compiler's options name it.
+        image: String,
+        /// Offset of the image's entry in the file, in bytes.
+        offset: u64,
+        /// `LZ4` or `zstd`.
+        method: &'static str,
+        /// What the decompressor found, or how lengths differ.
+        reason: String,
+    },
+    /// No image of a fatbin runs on the GPU.
+    #[error("no code for sm_{hardware}: the file holds {}; {}", list_images(.holds),
+        "compile with -arch=sm_".to_owned() + &.hardware.to_string())]
+    NoImage {
+        /// The GPU's architecture.
+        hardware: u32,
+        /// What there is, as the compiler's options name it, in file order.
+        holds: Vec<String>,
+    },
+    /// A host executable or object without device code that could be loaded.
+    #[error("a host file with {}", if *.relocatable {
+        "objects of separate compilation only (-rdc=true): link it (nvcc) before it can be loaded"
+    } else {
+        "no device code: it has no section .nv_fatbin"
+    })]
+    NoFatbin {
+        /// Whether it holds device code that is not linked.
+        relocatable: bool,
+    },
+    /// The debug information is not what it should be.
+    #[error("section {section}: {reason}")]
+    Lines {
+        /// The section.
+        section: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// An address that the caller chose does not fit.
     #[error("{what} cannot lie at {address:#x}: {expected}")]
     Address {
@@ -168,6 +207,14 @@ fn suggestion(nearest: &[String], all: &[String]) -> String {
         format!("; the cubin holds {} kernels", all.len())
     } else {
         format!("; nearest of {}: {}", all.len(), quoted.join(", "))
+    }
+}
+
+fn list_images(holds: &[String]) -> String {
+    if holds.is_empty() {
+        "no image".to_owned()
+    } else {
+        holds.join(", ")
     }
 }
 

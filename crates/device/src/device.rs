@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use cubin::Cubin;
+use cubin::{Container, Cubin};
 use exec::{GlobalMemory, LaunchOptions, Module, Program};
 use hardware::{
     CardParameters, CtaFootprint, Gpu, LaunchParameters, MemoryParameters, Occupancy,
@@ -33,6 +33,28 @@ pub struct Device {
     pub(crate) beyond: MemorySystem,
     pub(crate) threads: Threads,
     launches: u64,
+}
+
+/// A file of code, read but not loaded: the cubins in it that the GPU can run.
+#[derive(Debug)]
+pub struct Code {
+    /// Its path, for messages.
+    pub file: std::path::PathBuf,
+    /// One for each module of the program, in file order.
+    pub cubins: Vec<Cubin>,
+}
+
+impl Code {
+    /// Position of the cubin that holds the kernel.
+    ///
+    /// # Errors
+    /// None does.
+    pub fn holder(&self, kernel: &str) -> Result<usize, RunError> {
+        cubin::find_kernel(&self.cubins, kernel).map_err(|error| RunError::Cubin {
+            file: self.file.clone(),
+            error: Box::new(error),
+        })
+    }
 }
 
 /// A cubin loaded on a device.
@@ -108,32 +130,52 @@ impl Device {
         &mut self.global
     }
 
-    /// Loads a cubin.
+    /// Reads a file of code: a cubin, a fatbin, or a host executable or object with fatbins in it,
+    /// of which the images are taken that the driver would take for this GPU.
     ///
     /// # Errors
-    /// A cubin that is malformed, or for an architecture that the GPU cannot run.
-    pub fn load(&mut self, file: &Path, bytes: &[u8]) -> Result<LoadedCubin, RunError> {
+    /// A file that is malformed, or that has no code which the GPU can run.
+    pub fn open(&self, file: &Path, bytes: &[u8]) -> Result<Code, RunError> {
         let wrong = |error| RunError::Cubin {
             file: file.to_owned(),
             error: Box::new(error),
         };
-        let cubin = Cubin::parse(bytes).map_err(wrong)?;
-        let (code, hardware) = (cubin.sm(), self.card.architecture);
-        if !runs_on(code, hardware) {
-            return Err(RunError::WrongArchitecture {
-                file: file.to_owned(),
-                code,
-                gpu: self.gpu.name().to_owned(),
-                hardware,
-            });
+        let hardware = self.card.architecture;
+        let container = Container::parse(bytes).map_err(wrong)?;
+        let mut cubins = Vec::new();
+        for unpacked in container.cubins_for(hardware).map_err(wrong)? {
+            let cubin = Cubin::parse(&unpacked.bytes).map_err(wrong)?;
+            if !runs_on(cubin.sm(), hardware) {
+                return Err(RunError::WrongArchitecture {
+                    file: file.to_owned(),
+                    code: cubin.sm(),
+                    gpu: self.gpu.name().to_owned(),
+                    hardware,
+                });
+            }
+            cubins.push(cubin);
         }
-        let module = Module::load(&cubin, &mut self.global).map_err(|error| match error {
-            exec::ExecError::Cubin(error) => wrong(error),
+        Ok(Code {
+            file: file.to_owned(),
+            cubins,
+        })
+    }
+
+    /// Loads a cubin of a file: its code and its variables get their places on the device.
+    ///
+    /// # Errors
+    /// A cubin that cannot be loaded, or whose variables do not fit the device's memory.
+    pub fn load(&mut self, file: &Path, cubin: &Cubin) -> Result<LoadedCubin, RunError> {
+        let module = Module::load(cubin, &mut self.global).map_err(|error| match error {
+            exec::ExecError::Cubin(error) => RunError::Cubin {
+                file: file.to_owned(),
+                error: Box::new(error),
+            },
             error => RunError::from(error),
         })?;
         Ok(LoadedCubin {
             file: file.to_owned(),
-            cubin,
+            cubin: cubin.clone(),
             module: Arc::new(module),
         })
     }

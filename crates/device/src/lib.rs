@@ -22,7 +22,7 @@ mod session;
 pub mod statistics;
 mod timed;
 
-pub use device::{Device, LoadedCubin, Prepared};
+pub use device::{Code, Device, LoadedCubin, Prepared};
 pub use engine::{EngineParameters, Hang, HangKind, Progress};
 pub use error::{FaultReport, FunctionalHang, HangReport, RunError};
 pub use exec::{HostIsa, UnknownOp};

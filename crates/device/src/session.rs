@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hardware::Gpu;
 use reference::{Comparison, ElementType, Initializer, Inputs, Values, compare, initialize};
 
-use crate::device::Device;
+use crate::device::{Device, LoadedCubin};
 use crate::engine::Progress;
 use crate::error::RunError;
 use crate::files::Files;
@@ -101,21 +101,29 @@ impl<'a> Session<'a> {
         }
         let name = self.cubin_name()?;
         let bytes = self.files.read(&name, LARGEST_CUBIN)?;
-        let loaded = self.device.load(&self.files.path(&name), &bytes)?;
+        let code = self.device.open(&self.files.path(&name), &bytes)?;
         drop(bytes);
-        let prepared = self
-            .workload
-            .launches
-            .iter()
-            .map(|launch| {
-                self.device
-                    .prepare(&loaded, launch, &self.addresses, options)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        // A program may have several modules; those that no launch uses are not loaded, as the
+        // driver does it.
+        let mut modules: Vec<Option<LoadedCubin>> = Vec::new();
+        modules.resize_with(code.cubins.len(), || None);
+        let mut prepared = Vec::with_capacity(self.workload.launches.len());
+        for launch in &self.workload.launches {
+            let holder = code.holder(&launch.kernel)?;
+            if modules[holder].is_none() {
+                modules[holder] = Some(self.device.load(&code.file, &code.cubins[holder])?);
+            }
+            if let Some(loaded) = &modules[holder] {
+                let ready = self
+                    .device
+                    .prepare(loaded, launch, &self.addresses, options)?;
+                prepared.push((holder, ready));
+            }
+        }
 
         let launches = prepared.len();
         let mut reports = Vec::with_capacity(launches);
-        for (launch, prepared) in prepared.into_iter().enumerate() {
+        for (launch, (holder, prepared)) in prepared.into_iter().enumerate() {
             let mut told = |now: Progress| {
                 progress(RunProgress {
                     launch,
@@ -124,7 +132,7 @@ impl<'a> Session<'a> {
                 })
             };
             let mut report = self.device.run(&prepared, options, &mut told)?;
-            for section in loaded.cubin.not_loaded() {
+            for section in code.cubins[holder].not_loaded() {
                 report
                     .not_modelled
                     .push(format!("section {section} of the cubin is not loaded"));

@@ -177,11 +177,17 @@ pub enum HostIsa {
 /// Options of `disasm`.
 #[derive(Debug, Args)]
 pub struct DisasmArguments {
-    /// A cubin, or a file of 128-bit words with --raw.
+    /// A cubin, a fatbin, a host program with device code, or a file of 128-bit words with --raw.
     pub file: PathBuf,
     /// Only this kernel.
     #[arg(long, value_name = "NAME", conflicts_with = "raw")]
     pub kernel: Option<String>,
+    /// Only code for this architecture.
+    #[arg(long, value_name = "SM_XX", conflicts_with = "raw")]
+    pub arch: Option<String>,
+    /// Show which line of the source the instructions come from (code compiled with -lineinfo).
+    #[arg(long, conflicts_with_all = ["raw", "against", "asm"])]
+    pub lines: bool,
     /// The file holds bare instruction words of this architecture.
     #[arg(long, value_name = "SM_XX")]
     pub raw: Option<String>,
@@ -209,7 +215,7 @@ pub struct AsmArguments {
 /// Options of `coverage`.
 #[derive(Debug, Args)]
 pub struct CoverageArguments {
-    /// Cubins, or folders of cubins.
+    /// Cubins, fatbins, host programs with device code, or folders of cubins.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
     /// Write the output as.

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use cubin::Cubin;
+use cubin::{Container, Cubin, CubinError};
 use hardware::Gpu;
 
 use crate::failure::{Failure, Problem};
@@ -57,10 +57,21 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
     read_launch_file(path)
 }
 
-/// A cubin of that path.
-pub fn load_cubin(path: &Path) -> Result<Cubin, Failure> {
-    Cubin::parse(&read_code(path)?)
-        .map_err(|error| Problem::new(format!("{}: {error}", path.display())).input())
+/// The cubins of a file: itself, or those of the fatbins in it. With an architecture (86 for
+/// sm_86) those that a GPU of it would run, else all.
+pub fn load_cubins(path: &Path, hardware: Option<u32>) -> Result<Vec<Cubin>, Failure> {
+    let wrong = |error: CubinError| Problem::new(format!("{}: {error}", path.display())).input();
+    let bytes = read_code(path)?;
+    let container = Container::parse(&bytes).map_err(wrong)?;
+    let unpacked = match hardware {
+        Some(hardware) => container.cubins_for(hardware),
+        None => container.cubins(),
+    };
+    unpacked
+        .map_err(wrong)?
+        .iter()
+        .map(|unpacked| Cubin::parse(&unpacked.bytes).map_err(wrong))
+        .collect()
 }
 
 /// A GPU by name or path, checked against all declared parameters, with overrides.

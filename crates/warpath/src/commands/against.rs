@@ -8,10 +8,9 @@ use report::number::grouped;
 use sass::Architecture;
 use sass::compare::{Tally, parse_listing};
 
-use super::disasm::{architecture, of_cubin, read_words};
+use super::disasm::{architecture, chosen_cubins, chosen_functions, of_cubin, read_words};
 use crate::cli::DisasmArguments;
 use crate::failure::{Failure, Problem};
-use crate::input::load_cubin;
 
 /// Kinds of differences that are listed.
 const SHOWN: usize = 40;
@@ -82,24 +81,23 @@ fn code_of(arguments: &DisasmArguments) -> Result<(Vec<u8>, Architecture), Failu
     if let Some(name) = &arguments.raw {
         return Ok((read_words(&arguments.file)?, architecture(name)?));
     }
-    let cubin = load_cubin(&arguments.file)?;
-    let architecture = of_cubin(&arguments.file, cubin.sm())?;
-    let chosen = match &arguments.kernel {
-        Some(name) => Some(
-            cubin
-                .kernel(name)
-                .map_err(|error| {
-                    Problem::new(format!("{}: {error}", arguments.file.display())).input()
-                })?
-                .section,
-        ),
-        None => None,
-    };
-    let functions = cubin.functions().iter();
-    let code = functions
-        .filter(|function| chosen.is_none_or(|section| function.section == section))
-        .flat_map(|function| function.code.iter().copied())
-        .collect();
+    let cubins = chosen_cubins(arguments)?;
+    let mut code = Vec::new();
+    let mut sm = None;
+    for cubin in &cubins {
+        if sm.is_some_and(|sm| sm != cubin.sm()) {
+            return Err(Problem::new(format!(
+                "{}: code for several architectures: choose one with --arch",
+                arguments.file.display()
+            ))
+            .input());
+        }
+        sm = Some(cubin.sm());
+        for function in chosen_functions(arguments, cubin) {
+            code.extend_from_slice(&function.code);
+        }
+    }
+    let architecture = of_cubin(&arguments.file, sm.unwrap_or_default())?;
     Ok((code, architecture))
 }
 

@@ -2,10 +2,9 @@
 
 use std::io::Write;
 
-use super::disasm::{architecture, of_cubin, read_words};
+use super::disasm::{architecture, chosen_cubins, of_cubin, read_words};
 use crate::cli::DisasmArguments;
 use crate::failure::{Failure, Problem};
-use crate::input::load_cubin;
 
 /// Prints the text.
 pub fn run(arguments: &DisasmArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -13,16 +12,22 @@ pub fn run(arguments: &DisasmArguments, out: &mut dyn Write) -> Result<(), Failu
         let architecture = architecture(name)?;
         lab::text_of_code(&read_words(&arguments.file)?, architecture)
     } else {
-        let cubin = load_cubin(&arguments.file)?;
+        let cubins = chosen_cubins(arguments)?;
+        let [cubin] = cubins.as_slice() else {
+            return Err(Problem::new(format!(
+                "{}: {} cubins: choose one with --arch or --kernel",
+                arguments.file.display(),
+                cubins.len()
+            ))
+            .input());
+        };
         let architecture = of_cubin(&arguments.file, cubin.sm())?;
-        let wrong = |error: cubin::CubinError| {
-            Problem::new(format!("{}: {error}", arguments.file.display())).input()
+        let named = |kernel: &&cubin::Kernel| match &arguments.kernel {
+            Some(name) => kernel.name == *name,
+            None => true,
         };
-        let chosen = match &arguments.kernel {
-            Some(name) => vec![cubin.kernel(name).map_err(wrong)?],
-            None => cubin.kernels().iter().collect(),
-        };
-        lab::text_of(&cubin, &chosen, architecture)
+        let chosen: Vec<_> = cubin.kernels().iter().filter(named).collect();
+        lab::text_of(cubin, &chosen, architecture)
     };
     out.write_all(text.as_bytes())?;
     Ok(())

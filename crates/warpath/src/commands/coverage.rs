@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::disasm::of_cubin;
 use crate::cli::{CoverageArguments, ListFormat};
 use crate::failure::{Failure, Problem};
-use crate::input::load_cubin;
+use crate::input::load_cubins;
 
 /// One opcode with its modifiers.
 #[derive(Serialize)]
@@ -119,15 +119,16 @@ impl Counts {
 pub fn run(arguments: &CoverageArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let mut counts: BTreeMap<Architecture, Counts> = BTreeMap::new();
     for file in cubins(&arguments.files)? {
-        let cubin = load_cubin(&file)?;
-        let architecture = of_cubin(&file, cubin.sm())?;
-        let counts = counts.entry(architecture).or_default();
-        counts.files += 1;
-        for function in cubin.functions() {
-            for bytes in function.code.as_chunks::<16>().0 {
-                match sass::decode(Word::from_bytes(*bytes), architecture) {
-                    Decoded::Instruction(instruction) => counts.add(&instruction),
-                    Decoded::Unknown(_) => counts.unknown += 1,
+        for cubin in load_cubins(&file, None)? {
+            let architecture = of_cubin(&file, cubin.sm())?;
+            let counts = counts.entry(architecture).or_default();
+            counts.files += 1;
+            for function in cubin.functions() {
+                for bytes in function.code.as_chunks::<16>().0 {
+                    match sass::decode(Word::from_bytes(*bytes), architecture) {
+                        Decoded::Instruction(instruction) => counts.add(&instruction),
+                        Decoded::Unknown(_) => counts.unknown += 1,
+                    }
                 }
             }
         }

@@ -12,7 +12,7 @@ use report::Style;
 
 use crate::cli::{Format, Hazards, HostIsa, Mode, RunArguments, UnknownOp};
 use crate::failure::{Failure, Problem};
-use crate::input::{load_cubin, load_gpu, read_launch_file};
+use crate::input::{load_cubins, load_gpu, read_launch_file};
 
 /// The GPU that a cubin runs on unless the user names one.
 const DEFAULT_GPU: &str = "rtx-a6000";
@@ -35,10 +35,12 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
             .unwrap_or_else(|| DEFAULT_GPU.to_owned());
         (workload, Files::Folder(folder), gpu)
     } else {
-        let cubin = load_cubin(&arguments.file)?;
-        let gpu = gpu_of(&cubin).to_owned();
+        let all = load_cubins(&arguments.file, None)?;
+        let gpu = gpu_of(&all).to_owned();
+        let hardware = load_gpu(arguments.gpu.as_deref().unwrap_or(&gpu), &[])?.architecture();
+        let cubins = load_cubins(&arguments.file, Some(hardware))?;
         (
-            workload_of(arguments, &cubin)?,
+            workload_of(arguments, &cubins)?,
             Files::Folder(PathBuf::new()),
             gpu,
         )
@@ -126,43 +128,48 @@ fn refuse_launch_options(arguments: &RunArguments) -> Result<(), Failure> {
     }
 }
 
-/// The first GPU of the cubin's architecture, else one of its generation.
-fn gpu_of(cubin: &Cubin) -> &'static str {
+/// The default GPU if there is code for its architecture, else the first that there is code for.
+fn gpu_of(cubins: &[Cubin]) -> &'static str {
     let architecture = |name: &&str| {
         hardware::Gpu::load(name)
             .map(|gpu| gpu.architecture())
             .unwrap_or(0)
     };
-    hardware::names()
-        .into_iter()
-        .find(|name| architecture(name) == cubin.sm())
+    std::iter::once(DEFAULT_GPU)
+        .chain(hardware::names())
+        .find(|name| {
+            let wanted = architecture(name);
+            cubins.iter().any(|cubin| cubin.sm() == wanted)
+        })
         .unwrap_or(DEFAULT_GPU)
 }
 
 /// The launch that the options describe.
-fn workload_of(arguments: &RunArguments, cubin: &Cubin) -> Result<Workload, Failure> {
+fn workload_of(arguments: &RunArguments, cubins: &[Cubin]) -> Result<Workload, Failure> {
     let file = arguments.file.display();
-    let names = || {
-        let names: Vec<&str> = cubin
-            .kernels()
-            .iter()
-            .map(|kernel| kernel.name.as_str())
-            .collect();
-        if names.is_empty() {
-            "none".to_owned()
-        } else {
-            names.join(", ")
+    let kernels: Vec<&str> = cubins
+        .iter()
+        .flat_map(|cubin| cubin.kernels())
+        .map(|kernel| kernel.name.as_str())
+        .collect();
+    let kernel = match (&arguments.kernel, kernels.as_slice()) {
+        (Some(name), _) => {
+            let holder = cubin::find_kernel(cubins, name);
+            holder
+                .and_then(|holder| cubins[holder].kernel(name))
+                .map_err(|error| Problem::new(format!("{file}: {error}")).input())?;
+            name
         }
-    };
-    let kernel = match (&arguments.kernel, cubin.kernels()) {
-        (Some(name), _) => cubin
-            .kernel(name)
-            .map_err(|error| Problem::new(format!("{file}: {error}")).input())?,
         (None, [only]) => only,
         (None, _) => {
+            let names = if kernels.is_empty() {
+                "none".to_owned()
+            } else {
+                kernels.join(", ")
+            };
             return Err(
                 Problem::new(format!("{file}: which kernel? Name one with --kernel"))
-                    .help(format!("kernels of the cubin: {}", names()))
+                    .help(format!("kernels of the file: {names}"))
                     .input(),
             );
         }
@@ -186,7 +193,7 @@ fn workload_of(arguments: &RunArguments, cubin: &Cubin) -> Result<Workload, Fail
         architectures: None,
         gpu: None,
         launches: vec![KernelLaunch {
-            kernel: kernel.name.clone(),
+            kernel: kernel.to_owned(),
             grid,
             block,
             shared: arguments.shared.unwrap_or(0),
