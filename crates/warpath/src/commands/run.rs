@@ -158,9 +158,9 @@ fn workload_of(arguments: &RunArguments, cubins: &[Cubin]) -> Result<Workload, F
             holder
                 .and_then(|holder| cubins[holder].kernel(name))
                 .map_err(|error| Problem::new(format!("{file}: {error}")).input())?;
-            name
+            name.as_str()
         }
-        (None, [only]) => only,
+        (None, [only]) => *only,
         (None, _) => {
             let names = if kernels.is_empty() {
                 "none".to_owned()
