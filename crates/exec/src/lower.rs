@@ -129,6 +129,28 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// As `only`, by the printed names.
+    pub(crate) fn only_named(&self, known: &[&str]) -> Lowered<()> {
+        match self
+            .instruction
+            .modifiers
+            .iter()
+            .find(|m| !known.contains(&m.text()))
+        {
+            Some(other) => refuse(format!(
+                "{}.{}",
+                self.instruction.opcode.text(),
+                other.text()
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the mnemonic carries the suffix of this name.
+    pub(crate) fn named(&self, name: &str) -> bool {
+        self.instruction.modifiers.iter().any(|m| m.text() == name)
+    }
+
     /// The next operand without taking it.
     pub(crate) fn peek(&self) -> Option<&'a Printed> {
         self.instruction.operands.get(self.position)
@@ -561,9 +583,13 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             Op::Vector(Vector::Half(family::half::lower(opcode, r)?))
         }
         DADD | DMUL | DFMA | DSETP => Op::Vector(Vector::Double(family::double::lower(opcode, r)?)),
-        F2F | F2I | I2F | I2FP | F2FP | F2IP | FRND => {
+        F2F | F2I | I2F | I2FP | FRND => {
             Op::Vector(Vector::Conversion(family::conversion::lower(opcode, r)?))
         }
+        F2FP | F2IP | I2I | I2IP => Op::Vector(Vector::Packing(family::packing::lower(opcode, r)?)),
+        VIADD | VIADDMNMX | VIMNMX | VIMNMX3 => Op::Vector(Vector::PackedInteger(
+            family::packed_integer::lower(opcode, r)?,
+        )),
         ISETP | FSETP | PLOP3 | R2P | P2R | FCHK => {
             Op::Vector(Vector::Predicate(family::predicate::lower(opcode, r)?))
         }
@@ -573,7 +599,6 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         | UFLO | USGXT | UBMSK | UBREV | R2UR | UP2UR => {
             Op::Vector(Vector::Uniform(family::uniform::lower(opcode, r)?))
         }
-        I2I | I2IP => return refuse("integer to integer conversions"),
         SHFL | VOTE | VOTEU | MATCH | REDUX => {
             Op::Vector(Vector::ShuffleVote(family::shuffle_vote::lower(opcode, r)?))
         }
@@ -601,7 +626,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         TEX | TLD | TLD4 | TXD | TXQ | TMML | SULD | SUST | SUATOM | SURED => {
             return refuse("textures and surfaces");
         }
-        REDG | VIADD | VIADDMNMX | VIMNMX | VIMNMX3 | CGAERRBAR | ENDCOLLECTIVE => {
+        REDG | CGAERRBAR | ENDCOLLECTIVE => {
             return refuse("an instruction of sm_90");
         }
         BGMMA | HGMMA | IGMMA | QGMMA | WARPGROUP | WARPGROUPSET | USETMAXREG => {

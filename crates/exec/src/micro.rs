@@ -109,6 +109,8 @@ pub(crate) enum Vector {
     Uniform(family::uniform::Op),
     ShuffleVote(family::shuffle_vote::Op),
     Tensor(family::tensor::Op),
+    Packing(family::packing::Op),
+    PackedInteger(family::packed_integer::Op),
 }
 
 /// Why instructions of a launch are not executed; `Op::Refused` holds an index into it.

@@ -40,6 +40,24 @@ pub(crate) const BRAIN: Format = Format {
     exponent: 8,
 };
 
+/// TF32 without the thirteen bits below it.
+pub(crate) const TENSOR: Format = Format {
+    fraction: 10,
+    exponent: 8,
+};
+/// Eight bits with five of exponent; E4M3 is rounded through it (`narrow_e4m3`).
+pub(crate) const E5M2: Format = Format {
+    fraction: 2,
+    exponent: 5,
+};
+/// As many fraction bits as E4M3 with one more of exponent.
+const E5M3: Format = Format {
+    fraction: 3,
+    exponent: 5,
+};
+
+/// NaN as eight-bit results have it.
+pub(crate) const QUARTER_NAN: u32 = 0x7f;
 /// NaN as single-precision results have it.
 pub(crate) const NAN: u32 = 0x7fff_ffff;
 /// NaN as half-precision and brain-float results have it.
@@ -99,6 +117,26 @@ pub(crate) fn narrow(value: f64, format: Format, rounding: Rounding) -> u32 {
         result = if to_infinity { infinity } else { infinity - 1 };
     }
     (sign | result) as u32
+}
+
+/// The bits of a number rounded to E4M3, which has no infinity: magnitudes above 0x7e are too large.
+#[inline(always)]
+pub(crate) fn narrow_e4m3(value: f64, rounding: Rounding) -> u32 {
+    // 2^-8 times as large, the exponent field of the wider format is E4M3's own.
+    let wide = narrow(value * (1.0 / 256.0), E5M3, rounding);
+    (wide & 0xff).min(0x7f) | (wide & 0x100) >> 1
+}
+
+/// An E4M3 number.
+#[inline(always)]
+pub(crate) fn e4m3_to_f32(byte: u32) -> f32 {
+    let magnitude = byte & 0x7f;
+    if magnitude == 0x7f {
+        return f32::NAN;
+    }
+    // Exponent and fraction where a single has them, times the difference of the biases, 2^120.
+    let value = f32::from_bits(magnitude << 20) * f32::from_bits(0x7b80_0000);
+    f32::from_bits(value.to_bits() | (byte & 0x80) << 24)
 }
 
 /// The exact sum of two numbers rounded to odd in double precision: if it is not exact, its last bit

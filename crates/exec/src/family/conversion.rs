@@ -6,7 +6,7 @@ use crate::lanes::Lanes;
 use crate::lower::{Lowered, Reader, Signs, refuse};
 use crate::micro::{Operand, Wide};
 use crate::rounding::{
-    BRAIN, DOUBLE_NAN, HALF, HALF_NAN, Rounding, SINGLE, canonical, flush, half_to_f32, narrow,
+    BRAIN, DOUBLE_NAN, HALF, Rounding, SINGLE, brain_to_f32, canonical, flush, half_to_f32, narrow,
 };
 use crate::softfloat;
 use crate::warp::Warp;
@@ -15,6 +15,7 @@ use crate::warp::Warp;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Float {
     Half,
+    Brain,
     Single,
     Double,
 }
@@ -22,8 +23,8 @@ pub(crate) enum Float {
 /// An integer type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Integer {
-    bits: u8,
-    signed: bool,
+    pub(crate) bits: u8,
+    pub(crate) signed: bool,
 }
 
 /// A source of 32 or 64 bits.
@@ -41,6 +42,7 @@ pub(crate) enum Op {
         row: u16,
         a: Source,
         signs: Signs,
+        shift: u8,
         from: Float,
         to: Float,
         rounding: Rounding,
@@ -51,19 +53,23 @@ pub(crate) enum Op {
         row: u16,
         a: Source,
         signs: Signs,
+        shift: u8,
         kind: Float,
         rounding: Rounding,
         ftz: bool,
     },
-    /// Float to integer, saturating; NaN becomes zero.
+    /// Float to integer, saturating.
     ToInteger {
         row: u16,
         a: Source,
         signs: Signs,
+        shift: u8,
         from: Float,
         to: Integer,
         rounding: Rounding,
         ftz: bool,
+        /// NaN becomes zero (`.NTZ`), else the topmost bit of the type alone (PTX ISA, `cvt`).
+        nan_zero: bool,
     },
     /// Integer to float. `shift` selects a byte or half of the source.
     FromInteger {
@@ -74,29 +80,12 @@ pub(crate) enum Op {
         to: Float,
         rounding: Rounding,
     },
-    /// Two singles packed into two halves or brain floats.
-    Pack {
-        row: u16,
-        a: Operand,
-        b: Operand,
-        brain: bool,
-        relu: bool,
-        finite: bool,
-        rounding: Rounding,
-    },
-    /// Two singles saturated to bytes above which the low half of c moves.
-    PackBytes {
-        row: u16,
-        sources: [Operand; 3],
-        signed: bool,
-        relu: bool,
-        rounding: Rounding,
-    },
 }
 
 fn float_of(modifier: Modifier) -> Option<Float> {
     match modifier {
         Modifier::F16 => Some(Float::Half),
+        Modifier::BF16 => Some(Float::Brain),
         Modifier::F32 => Some(Float::Single),
         Modifier::F64 => Some(Float::Double),
         _ => None,
@@ -120,7 +109,7 @@ fn integer_of(modifier: Modifier) -> Option<Integer> {
 }
 
 /// Direction of rounding to an integer.
-fn integral(r: &Reader<'_>) -> Rounding {
+pub(crate) fn integral(r: &Reader<'_>) -> Rounding {
     r.choose(
         &[
             (Modifier::FLOOR, Rounding::Down),
@@ -131,18 +120,30 @@ fn integral(r: &Reader<'_>) -> Rounding {
     )
 }
 
-fn source(r: &mut Reader<'_>, pair: bool) -> Lowered<(Source, Signs, Select)> {
-    if pair {
+/// A float source and where its low bit stands.
+fn source(r: &mut Reader<'_>, from: Float) -> Lowered<(Source, Signs, u8)> {
+    if from == Float::Double {
         let (wide, adjust) = r.wide_source(true)?;
-        Ok((
-            Source::Pair(wide),
-            Signs::default().with(0, adjust),
-            Select::None,
-        ))
-    } else {
-        let (word, adjust, select) = r.source()?;
-        Ok((Source::Word(word), Signs::default().with(0, adjust), select))
+        return Ok((Source::Pair(wide), Signs::default().with(0, adjust), 0));
     }
+    let (word, adjust, select) = r.source()?;
+    let short = matches!(from, Float::Half | Float::Brain);
+    let shift = match select {
+        Select::None | Select::H0 | Select::H0H0 => 0,
+        Select::H1 | Select::H1H1 if short => 16,
+        _ => return refuse("a suffix of a float source"),
+    };
+    Ok((Source::Word(word), Signs::default().with(0, adjust), shift))
+}
+
+/// The float type of a source or result that is a single unless named.
+fn float_type(r: &Reader<'_>) -> Float {
+    let types = [
+        (Modifier::F16, Float::Half),
+        (Modifier::BF16, Float::Brain),
+        (Modifier::F64, Float::Double),
+    ];
+    r.choose(&types, Float::Single)
 }
 
 /// Lowers a conversion.
@@ -151,7 +152,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     let ftz = r.has(FTZ);
     Ok(match opcode {
         Opcode::F2F => {
-            r.only(&[FTZ, F16, F32, F64, RM, RP, RZ])?;
+            r.only(&[FTZ, F16, BF16, F32, F64, RM, RP, RZ])?;
             let types: Vec<Float> = r
                 .instruction
                 .modifiers
@@ -163,11 +164,12 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             };
             let rounding = super::float::rounding(r);
             let row = r.destination(if to == Float::Double { 2 } else { 1 })?;
-            let (a, signs, _) = source(r, from == Float::Double)?;
+            let (a, signs, shift) = source(r, from)?;
             Op::Float {
                 row,
                 a,
                 signs,
+                shift,
                 from,
                 to,
                 rounding,
@@ -175,15 +177,16 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             }
         }
         Opcode::FRND => {
-            r.only(&[FTZ, F16, F64, FLOOR, CEIL, TRUNC])?;
-            let kind = r.choose(&[(F16, Float::Half), (F64, Float::Double)], Float::Single);
+            r.only(&[FTZ, F16, BF16, F64, FLOOR, CEIL, TRUNC])?;
+            let kind = float_type(r);
             let pair = kind == Float::Double;
             let row = r.destination(if pair { 2 } else { 1 })?;
-            let (a, signs, _) = source(r, pair)?;
+            let (a, signs, shift) = source(r, kind)?;
             Op::Integral {
                 row,
                 a,
                 signs,
+                shift,
                 kind,
                 rounding: integral(r),
                 ftz,
@@ -191,7 +194,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         }
         Opcode::F2I => {
             r.only(&[
-                FTZ, U8, U16, U32, U64, S8, S16, S32, S64, F16, F64, FLOOR, CEIL, TRUNC, NTZ,
+                FTZ, U8, U16, U32, U64, S8, S16, S32, S64, F16, BF16, F64, FLOOR, CEIL, TRUNC, NTZ,
             ])?;
             let to = r
                 .instruction
@@ -202,22 +205,24 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                     bits: 32,
                     signed: true,
                 });
-            let from = r.choose(&[(F16, Float::Half), (F64, Float::Double)], Float::Single);
+            let from = float_type(r);
             let row = r.destination(if to.bits == 64 { 2 } else { 1 })?;
-            let (a, signs, _) = source(r, from == Float::Double)?;
+            let (a, signs, shift) = source(r, from)?;
             Op::ToInteger {
                 row,
                 a,
                 signs,
+                shift,
                 from,
                 to,
                 rounding: integral(r),
                 ftz,
+                nan_zero: r.has(NTZ),
             }
         }
         Opcode::I2F | Opcode::I2FP => {
             r.only(&[
-                F16, F32, F64, U8, U16, U32, U64, S8, S16, S32, S64, RM, RP, RZ,
+                F16, BF16, F32, F64, U8, U16, U32, U64, S8, S16, S32, S64, RM, RP, RZ,
             ])?;
             let from = r
                 .instruction
@@ -228,7 +233,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                     bits: 32,
                     signed: true,
                 });
-            let to = r.choose(&[(F16, Float::Half), (F64, Float::Double)], Float::Single);
+            let to = float_type(r);
             let rounding = super::float::rounding(r);
             let row = r.destination(if to == Float::Double { 2 } else { 1 })?;
             let (a, select) = if from.bits == 64 {
@@ -256,50 +261,23 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 rounding,
             }
         }
-        Opcode::F2FP => {
-            r.only(&[SATFINITE, RELU, BF16, F16, F32, PACK_AB, RZ])?;
-            if !r.has(PACK_AB) {
-                return refuse("F2FP without .PACK_AB");
-            }
-            let rounding = super::float::rounding(r);
-            let (brain, relu, finite) = (r.has(BF16), r.has(RELU), r.has(SATFINITE));
-            let row = r.destination(1)?;
-            let (a, b) = (r.plain_source()?, r.plain_source()?);
-            Op::Pack {
-                row,
-                a,
-                b,
-                brain,
-                relu,
-                finite,
-                rounding,
-            }
-        }
-        Opcode::F2IP => {
-            r.only(&[U8, S8, F32, TRUNC, NTZ, RELU])?;
-            let row = r.destination(1)?;
-            let sources = [r.plain_source()?, r.plain_source()?, r.plain_source()?];
-            let (signed, relu) = (r.has(S8), r.has(RELU));
-            Op::PackBytes {
-                row,
-                sources,
-                signed,
-                relu,
-                rounding: integral(r),
-            }
-        }
         other => return refuse(format!("{} is not a conversion", other.text())),
     })
+}
+
+/// A 16-bit source with its signs.
+#[inline(always)]
+fn short(bits: u32, signs: Signs) -> u32 {
+    let keep = !(!signs.keep(0) >> 16);
+    bits & 0xffff & keep ^ signs.flip(0) >> 16
 }
 
 /// The source of one lane in double precision, which holds every value of the other types.
 #[inline(always)]
 fn value(low: u32, high: u32, signs: Signs, from: Float, ftz: bool) -> f64 {
     match from {
-        Float::Half => {
-            let keep = !(!signs.keep(0) >> 16);
-            f64::from(half_to_f32(low & 0xffff & keep ^ signs.flip(0) >> 16))
-        }
+        Float::Half => f64::from(half_to_f32(short(low, signs))),
+        Float::Brain => f64::from(brain_to_f32(short(low, signs))),
         Float::Single => {
             let bits = signs.apply(0, low);
             f64::from(f32::from_bits(if ftz { flush(bits) } else { bits }))
@@ -321,7 +299,16 @@ fn to_integral(value: f64, rounding: Rounding) -> f64 {
 
 /// Rounds to an integer of a type, saturating.
 #[inline(always)]
-fn to_integer(value: f64, to: Integer, rounding: Rounding) -> u64 {
+pub(crate) fn to_integer(value: f64, to: Integer, rounding: Rounding, nan_zero: bool) -> u64 {
+    if value.is_nan() && !nan_zero {
+        let unused = 64 - u32::from(to.bits);
+        let top = 1u64 << 63;
+        return if to.signed {
+            (top as i64 >> unused) as u64
+        } else {
+            top >> unused
+        };
+    }
     // Rust's conversion saturates and makes NaN zero, as the machine does.
     let value = to_integral(value, rounding);
     match (to.bits, to.signed) {
@@ -345,6 +332,7 @@ fn from_integer(negative: bool, magnitude: u64, to: Float, rounding: Rounding) -
         }
         Float::Single => (SINGLE, rounding),
         Float::Half => (HALF, rounding),
+        Float::Brain => (BRAIN, rounding),
     };
     // To odd in 53 bits, so that the second rounding sees what was lost.
     let excess = 11u32.saturating_sub(magnitude.leading_zeros());
@@ -384,34 +372,13 @@ fn write(warp: &mut Warp, mask: u32, row: u16, pair: bool, bits: impl Fn(usize) 
 fn encode(value: f64, to: Float, rounding: Rounding, ftz: bool) -> u64 {
     match to {
         Float::Half => u64::from(narrow(value, HALF, rounding)),
+        Float::Brain => u64::from(narrow(value, BRAIN, rounding)),
         Float::Single => {
             let bits = narrow(value, SINGLE, rounding);
             u64::from(if ftz { flush(bits) } else { bits })
         }
         Float::Double if value.is_nan() => DOUBLE_NAN,
         Float::Double => value.to_bits(),
-    }
-}
-
-/// One element of a pack.
-#[inline(always)]
-fn packed(bits: u32, brain: bool, relu: bool, finite: bool, rounding: Rounding) -> u32 {
-    let value = f64::from(f32::from_bits(bits));
-    let (format, most) = if brain {
-        (BRAIN, 0x7f7f)
-    } else {
-        (HALF, 0x7bff)
-    };
-    let result = narrow(value, format, rounding);
-    let nan = value.is_nan();
-    if nan {
-        HALF_NAN
-    } else if relu && result & 0x8000 != 0 {
-        0
-    } else if finite && result & 0x7fff > most {
-        result & 0x8000 | most
-    } else {
-        result
     }
 }
 
@@ -423,6 +390,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             row,
             a,
             signs,
+            shift,
             from,
             to,
             rounding,
@@ -431,7 +399,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             let (low, high) = fetch(warp, a);
             write(warp, mask, row, to == Float::Double, |lane| {
                 encode(
-                    value(low[lane], high[lane], signs, from, ftz),
+                    value(low[lane] >> shift, high[lane], signs, from, ftz),
                     to,
                     rounding,
                     ftz,
@@ -442,13 +410,14 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             row,
             a,
             signs,
+            shift,
             kind,
             rounding,
             ftz,
         } => {
             let (low, high) = fetch(warp, a);
             write(warp, mask, row, kind == Float::Double, |lane| {
-                let value = value(low[lane], high[lane], signs, kind, ftz);
+                let value = value(low[lane] >> shift, high[lane], signs, kind, ftz);
                 encode(to_integral(value, rounding), kind, Rounding::Nearest, ftz)
             });
         }
@@ -456,14 +425,17 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             row,
             a,
             signs,
+            shift,
             from,
             to,
             rounding,
             ftz,
+            nan_zero,
         } => {
             let (low, high) = fetch(warp, a);
             write(warp, mask, row, to.bits == 64, |lane| {
-                to_integer(value(low[lane], high[lane], signs, from, ftz), to, rounding)
+                let value = value(low[lane] >> shift, high[lane], signs, from, ftz);
+                to_integer(value, to, rounding, nan_zero)
             });
         }
         Op::FromInteger {
@@ -500,36 +472,6 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                     (false, word >> unused)
                 };
                 from_integer(negative, magnitude, to, rounding)
-            });
-        }
-        Op::Pack {
-            row,
-            a,
-            b,
-            brain,
-            relu,
-            finite,
-            rounding,
-        } => {
-            super::map2(warp, mask, row, a, b, |a, b| {
-                packed(b, brain, relu, finite, rounding)
-                    | packed(a, brain, relu, finite, rounding) << 16
-            });
-        }
-        Op::PackBytes {
-            row,
-            sources,
-            signed,
-            relu,
-            rounding,
-        } => {
-            super::map3(warp, mask, row, sources, |a, b, c| {
-                let byte = |bits: u32| {
-                    let value = f64::from(f32::from_bits(bits));
-                    let value = if relu && value < 0.0 { 0.0 } else { value };
-                    to_integer(value, Integer { bits: 8, signed }, rounding) as u32 & 0xff
-                };
-                c << 16 | byte(a) << 8 | byte(b)
             });
         }
     }

@@ -403,12 +403,15 @@ pub(crate) fn execute<H: Host>(op: &Op, warp: &mut Warp, mask: u32) {
             xor_sign,
         } => {
             let minimum = warp.predicate(minimum);
+            // The sign comes from the sources before their |…|, which PTX's `.xorsign.abs` sets.
+            let (x, y) = (warp.fetch(a), warp.fetch(b));
+            let flip = signs.flip(0) ^ signs.flip(1);
             let a = source(warp, a, signs, 0, ftz);
             let b = source(warp, b, signs, 1, ftz);
             let result = Lanes::from_fn(|lane| {
                 let chosen = min_max(a[lane], b[lane], minimum >> lane & 1 == 1, nan);
                 if xor_sign && chosen != NAN {
-                    chosen & 0x7fff_ffff | (a[lane] ^ b[lane]) & 0x8000_0000
+                    chosen & 0x7fff_ffff | (x[lane] ^ y[lane] ^ flip) & 0x8000_0000
                 } else {
                     chosen
                 }

@@ -6,7 +6,7 @@ use crate::lanes::{Lanes, mask_of};
 use crate::lower::{Lowered, Reader, Signs, refuse};
 use crate::micro::{Operand, PredicateSource};
 use crate::rounding::{
-    BRAIN, Format, HALF, HALF_NAN, Rounding, SINGLE, brain_to_f32, f32_to_brain, f32_to_half,
+    BRAIN, Format, HALF, HALF_NAN, NAN, Rounding, SINGLE, brain_to_f32, f32_to_brain, f32_to_half,
     half_to_f32, sum,
 };
 use crate::warp::Warp;
@@ -29,6 +29,8 @@ pub(crate) struct Source {
     operand: Operand,
     halves: Halves,
     signs: Signs,
+    /// The high half is negated besides (`.H0_NH1`).
+    negate_high: bool,
 }
 
 /// How results are formed.
@@ -86,7 +88,7 @@ pub(crate) enum Op {
         with: PredicateSource,
         one: bool,
     },
-    /// Predicates of the low and the high half, or of both together.
+    /// Predicates of the low and the high half, or whether both hold and whether not.
     SetPredicates {
         out: [u8; 2],
         a: Source,
@@ -102,7 +104,7 @@ pub(crate) enum Op {
 fn source(r: &mut Reader<'_>) -> Lowered<Source> {
     let (operand, adjust, select) = r.source()?;
     let halves = match select {
-        Select::None | Select::H1H0 => Halves::Both,
+        Select::None | Select::H1H0 | Select::H0NegatedH1 => Halves::Both,
         Select::H0H0 | Select::H0 => Halves::Low,
         Select::H1H1 | Select::H1 => Halves::High,
         Select::F32 => Halves::Single,
@@ -112,6 +114,7 @@ fn source(r: &mut Reader<'_>) -> Lowered<Source> {
         operand,
         halves,
         signs: Signs::default().with(0, adjust),
+        negate_high: select == Select::H0NegatedH1,
     })
 }
 
@@ -148,13 +151,11 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         Opcode::HFMA2 => {
             r.only(&[F32, FTZ, FMZ, SAT, RELU, BF16_V2, MMA])?;
             let row = r.destination(1)?;
-            Op::MultiplyAdd {
-                row,
-                a: source(r)?,
-                b: source(r)?,
-                c: source(r)?,
-                kind,
+            let (a, b, c) = (source(r)?, source(r)?, source(r)?);
+            if r.at_predicate() {
+                return refuse("HFMA2.RELU under a predicate");
             }
+            Op::MultiplyAdd { row, a, b, c, kind }
         }
         Opcode::HMNMX2 => {
             r.only(&[FTZ, BF16_V2, NAN, XORSIGN])?;
@@ -184,9 +185,6 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         Opcode::HSETP2 => {
             let (compare, combine) = comparison(r, &[H_AND, FTZ, BF16_V2])?;
             let out = [r.predicate_destination()?, r.predicate_destination()?];
-            if r.has(H_AND) && out[1] != 7 {
-                return refuse("HSETP2.H_AND with a second result");
-            }
             Op::SetPredicates {
                 out,
                 a: source(r)?,
@@ -222,6 +220,17 @@ fn widen(bits: u32, kind: Kind) -> f32 {
     }
 }
 
+/// The elements that a source's suffix names.
+#[inline(always)]
+fn chosen(word: u32, halves: Halves) -> (u32, u32) {
+    match halves {
+        Halves::Both => (word & 0xffff, word >> 16),
+        Halves::Low => (word & 0xffff, word & 0xffff),
+        // Of a single the half that has its sign.
+        Halves::High | Halves::Single => (word >> 16, word >> 16),
+    }
+}
+
 /// Both elements of a source in one lane, in single precision.
 #[inline(always)]
 fn elements(word: u32, source: Source, kind: Kind) -> (f32, f32) {
@@ -231,12 +240,8 @@ fn elements(word: u32, source: Source, kind: Kind) -> (f32, f32) {
     }
     let keep = 0xffff_ffff ^ (!source.signs.keep(0) | !source.signs.keep(0) >> 16);
     let flip = source.signs.flip(0) | source.signs.flip(0) >> 16;
-    let word = word & keep ^ flip;
-    let (low, high) = match source.halves {
-        Halves::Both | Halves::Single => (word & 0xffff, word >> 16),
-        Halves::Low => (word & 0xffff, word & 0xffff),
-        Halves::High => (word >> 16, word >> 16),
-    };
+    let flip = flip ^ (source.negate_high as u32) << 31;
+    let (low, high) = chosen(word & keep ^ flip, source.halves);
     (widen(low, kind), widen(high, kind))
 }
 
@@ -318,10 +323,33 @@ fn single(bits: u32, kind: Kind) -> u32 {
     } else {
         bits
     };
-    if kind.saturate {
+    let bits = if kind.saturate {
         crate::rounding::saturate(bits)
     } else {
         bits
+    };
+    if kind.relu && bits != NAN && bits >> 31 == 1 {
+        0
+    } else {
+        bits
+    }
+}
+
+/// Whether sums and products of these sources, rounded to single precision, round to a half as if
+/// they had not been rounded before: those of two halves do.
+#[inline(always)]
+fn innocuous(a: Source, b: Source, kind: Kind) -> bool {
+    !kind.brain && a.halves != Halves::Single && b.halves != Halves::Single
+}
+
+/// A number of double precision as the result says.
+#[inline(always)]
+fn round(value: f64, kind: Kind) -> u32 {
+    use crate::rounding::narrow;
+    match (kind.single, kind.brain) {
+        (true, _) => single(narrow(value, SINGLE, Rounding::Nearest), kind),
+        (false, true) => settle(narrow(value, BRAIN, Rounding::Nearest), kind),
+        (false, false) => settle(narrow(value, HALF, Rounding::Nearest), kind),
     }
 }
 
@@ -329,27 +357,33 @@ fn single(bits: u32, kind: Kind) -> u32 {
 #[inline(always)]
 pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
     match *op {
-        Op::Add { row, a, b, kind } => each2(warp, mask, row, a, b, kind, |x, y| {
+        Op::Add { row, a, b, kind } => {
             if kind.single {
-                single(crate::rounding::canonical(x + y), kind)
-            } else if kind.brain {
-                settle(multiply_add(x, 1.0, y, kind, BRAIN), kind)
+                each2(warp, mask, row, a, b, kind, |x, y| {
+                    single(crate::rounding::canonical(x + y), kind)
+                });
+            } else if innocuous(a, b, kind) {
+                each2(warp, mask, row, a, b, kind, |x, y| narrow(x + y, kind));
             } else {
-                narrow(x + y, kind)
+                let format = if kind.brain { BRAIN } else { HALF };
+                each2(warp, mask, row, a, b, kind, |x, y| {
+                    settle(multiply_add(x, 1.0, y, kind, format), kind)
+                });
             }
-        }),
-        Op::Multiply { row, a, b, kind } => each2(warp, mask, row, a, b, kind, |x, y| {
-            let product = if kind.fmz && (x == 0.0 || y == 0.0) {
-                0.0
+        }
+        Op::Multiply { row, a, b, kind } => {
+            let zero = |x: f32, y: f32| kind.fmz && (x == 0.0 || y == 0.0);
+            if innocuous(a, b, kind) && !kind.single {
+                each2(warp, mask, row, a, b, kind, |x, y| {
+                    narrow(if zero(x, y) { 0.0 } else { x * y }, kind)
+                });
             } else {
-                x * y
-            };
-            if kind.single {
-                single(crate::rounding::canonical(product), kind)
-            } else {
-                narrow(product, kind)
+                each2(warp, mask, row, a, b, kind, |x, y| {
+                    let product = f64::from(x) * f64::from(y);
+                    round(if zero(x, y) { 0.0 } else { product }, kind)
+                });
             }
-        }),
+        }
         Op::MultiplyAdd { row, a, b, c, kind } => {
             let (x, y, z) = (
                 warp.fetch(a.operand),
@@ -386,7 +420,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
         } => {
             let minimum = warp.predicate(minimum);
             let (x, y) = (warp.fetch(a.operand), warp.fetch(b.operand));
-            let choose = |a: f32, b: f32, minimum: bool| {
+            let choose = |a: f32, b: f32, sign: u32, minimum: bool| {
                 let chosen = super::float::min_max(a.to_bits(), b.to_bits(), minimum, nan);
                 let chosen = f32::from_bits(chosen);
                 let bits = if kind.brain {
@@ -395,8 +429,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                     f32_to_half(chosen)
                 };
                 if xor_sign && !chosen.is_nan() {
-                    let sign = (a.to_bits() ^ b.to_bits()) >> 16 & 0x8000;
-                    bits & 0x7fff | sign
+                    bits & 0x7fff | sign & 0x8000
                 } else {
                     bits
                 }
@@ -405,7 +438,12 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
                 let (a_low, a_high) = elements(x[lane], a, kind);
                 let (b_low, b_high) = elements(y[lane], b, kind);
                 let minimum = minimum >> lane & 1 == 1;
-                choose(a_low, b_low, minimum) | choose(a_high, b_high, minimum) << 16
+                // The sign comes from the sources before their |…|, as in FMNMX.
+                let flip = (a.signs.flip(0) ^ b.signs.flip(0)) >> 16;
+                let (a_sign, b_sign) = (chosen(x[lane], a.halves), chosen(y[lane], b.halves));
+                let low = choose(a_low, b_low, a_sign.0 ^ b_sign.0 ^ flip, minimum);
+                let high = choose(a_high, b_high, a_sign.1 ^ b_sign.1 ^ flip, minimum);
+                low | high << 16
             });
             warp.write(row, &result, mask);
         }
@@ -445,6 +483,7 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             let with = warp.predicate(with);
             if both {
                 warp.write_predicate(out[0], combine.masks(low & high, with), mask);
+                warp.write_predicate(out[1], combine.masks(!(low & high), with), mask);
             } else {
                 warp.write_predicate(out[0], combine.masks(low, with), mask);
                 warp.write_predicate(out[1], combine.masks(high, with), mask);

@@ -12,6 +12,8 @@ pub(crate) mod half;
 pub(crate) mod integer;
 pub(crate) mod miscellaneous;
 pub(crate) mod move_;
+pub(crate) mod packed_integer;
+pub(crate) mod packing;
 pub(crate) mod predicate;
 pub(crate) mod shuffle_vote;
 pub(crate) mod special_function;

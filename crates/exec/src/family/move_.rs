@@ -14,6 +14,8 @@ use super::map1;
 pub(crate) enum Op {
     /// A copy.
     Move { row: u16, a: Operand },
+    /// A copy in those lanes of each quad whose bit is set.
+    MoveQuad { row: u16, a: Operand, lanes: u8 },
     /// a where the predicate holds, else b.
     Select {
         row: u16,
@@ -73,7 +75,8 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             r.only(&[])?;
             let (row, a) = (r.destination(1)?, r.plain_source()?);
             if r.at_immediate() {
-                return refuse("MOV with a mask");
+                let lanes = r.immediate()? as u8 & 15;
+                return Ok(Op::MoveQuad { row, a, lanes });
             }
             Op::Move { row, a }
         }
@@ -144,6 +147,10 @@ pub(crate) fn permute(a: u32, select: u32, c: u32, mode: Permute) -> u32 {
 pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
     match *op {
         Op::Move { row, a } => map1(warp, mask, row, a, |a| a),
+        Op::MoveQuad { row, a, lanes } => {
+            let quads = u32::from(lanes) * 0x1111_1111;
+            map1(warp, mask & quads, row, a, |a| a);
+        }
         Op::Select { row, a, b, which } => {
             let which = warp.predicate(which);
             let (a, b) = (warp.fetch(a), warp.fetch(b));

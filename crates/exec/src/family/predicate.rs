@@ -168,6 +168,12 @@ pub(crate) enum Op {
         sources: [PredicateSource; 3],
         tables: [u8; 2],
     },
+    /// As `Logic`, with sign bits of registers among the sources.
+    SignLogic {
+        out: [u8; 2],
+        sources: [Bit; 3],
+        tables: [u8; 2],
+    },
     /// Predicates from the bits of a register.
     FromRegister {
         a: Operand,
@@ -188,6 +194,26 @@ pub(crate) enum Op {
         b: Operand,
         signs: Signs,
     },
+}
+
+/// A source of predicate logic.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Bit {
+    Predicate(PredicateSource),
+    /// The sign bit of a word.
+    Sign(Operand),
+}
+
+fn bit(r: &mut Reader<'_>) -> Lowered<Bit> {
+    if r.at_predicate() {
+        return r.predicate_source().map(Bit::Predicate);
+    }
+    match r.source()? {
+        (operand, adjust, Select::Sign) if adjust == sass::Adjust::default() => {
+            Ok(Bit::Sign(operand))
+        }
+        _ => refuse("a source of predicate logic that is neither predicate nor sign"),
+    }
 }
 
 fn byte_of(select: Select) -> Lowered<u8> {
@@ -246,16 +272,20 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         Opcode::PLOP3 => {
             r.only(&[LUT])?;
             let out = [r.predicate_destination()?, r.predicate_destination()?];
-            let sources = [
-                r.predicate_source()?,
-                r.predicate_source()?,
-                r.predicate_source()?,
-            ];
+            let sources = [bit(r)?, bit(r)?, bit(r)?];
             let tables = [r.immediate()? as u8, r.immediate()? as u8];
-            Op::Logic {
-                out,
-                sources,
-                tables,
+            if let [Bit::Predicate(a), Bit::Predicate(b), Bit::Predicate(c)] = sources {
+                Op::Logic {
+                    out,
+                    sources: [a, b, c],
+                    tables,
+                }
+            } else {
+                Op::SignLogic {
+                    out,
+                    sources,
+                    tables,
+                }
             }
         }
         Opcode::R2P => {
@@ -268,7 +298,12 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             Op::FromRegister {
                 a,
                 byte: byte_of(select)?,
-                select: r.plain_source()?,
+                // All predicates unless a mask is printed.
+                select: if r.peek().is_some() {
+                    r.plain_source()?
+                } else {
+                    Operand::Scalar(0xff)
+                },
             }
         }
         Opcode::P2R => {
@@ -393,6 +428,22 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             tables,
         } => {
             let [a, b, c] = sources.map(|source| warp.predicate(source));
+            let results = tables.map(|table| logic(a, b, c, table));
+            warp.write_predicate(out[0], results[0], mask);
+            warp.write_predicate(out[1], results[1], mask);
+        }
+        Op::SignLogic {
+            out,
+            sources,
+            tables,
+        } => {
+            let [a, b, c] = sources.map(|source| match source {
+                Bit::Predicate(source) => warp.predicate(source),
+                Bit::Sign(operand) => {
+                    let word = warp.fetch(operand);
+                    mask_of(|lane| word[lane] >> 31 == 1)
+                }
+            });
             let results = tables.map(|table| logic(a, b, c, table));
             warp.write_predicate(out[0], results[0], mask);
             warp.write_predicate(out[1], results[1], mask);

@@ -8,7 +8,9 @@ use sass::{Modifier, Select};
 use crate::lanes::Lanes;
 use crate::lower::{Lowered, Reader, Signs, refuse};
 use crate::micro::Operand;
-use crate::rounding::{HALF, NAN, Rounding, SINGLE, flush, half_to_f32, narrow};
+use crate::rounding::{
+    BRAIN, HALF, NAN, Rounding, SINGLE, brain_to_f32, flush, half_to_f32, narrow,
+};
 use crate::warp::Warp;
 
 /// A function of one number.
@@ -40,13 +42,15 @@ pub(crate) struct Op {
     function: Function,
     /// Half precision, from the low or the high half.
     half: Option<u8>,
+    /// Brain floats instead of halves.
+    brain: bool,
 }
 
 /// Lowers MUFU.
 pub(crate) fn lower(r: &mut Reader<'_>) -> Lowered<Op> {
     use Modifier::*;
     r.only(&[
-        COS, SIN, EX2, LG2, RCP, RSQ, SQRT, TANH, RCP64H, RSQ64H, F16,
+        COS, SIN, EX2, LG2, RCP, RSQ, SQRT, TANH, RCP64H, RSQ64H, F16, BF16,
     ])?;
     let functions = [
         (COS, Some(Function::Cosine)),
@@ -65,7 +69,7 @@ pub(crate) fn lower(r: &mut Reader<'_>) -> Lowered<Op> {
     };
     let row = r.destination(1)?;
     let (a, adjust, select) = r.source()?;
-    let half = match (r.has(F16), select) {
+    let half = match (r.has(F16) || r.has(BF16), select) {
         (false, Select::None) => None,
         (true, Select::None | Select::H0 | Select::H0H0) => Some(0),
         (true, Select::H1 | Select::H1H1) => Some(16),
@@ -77,6 +81,7 @@ pub(crate) fn lower(r: &mut Reader<'_>) -> Lowered<Op> {
         signs: Signs::default().with(0, adjust),
         function,
         half,
+        brain: r.has(BF16),
     })
 }
 
@@ -139,8 +144,12 @@ fn one(op: &Op, bits: u32) -> u32 {
     match op.function {
         Function::Reciprocal64 | Function::ReciprocalRoot64 => seed64(op.function, bits),
         function if op.half.is_some() => {
-            let x = f64::from(half_to_f32(bits));
-            narrow(evaluate(function, x), HALF, Rounding::Nearest)
+            let (x, format) = if op.brain {
+                (brain_to_f32(bits), BRAIN)
+            } else {
+                (half_to_f32(bits), HALF)
+            };
+            narrow(evaluate(function, f64::from(x)), format, Rounding::Nearest)
         }
         function => {
             let x = f64::from(f32::from_bits(flush(bits)));

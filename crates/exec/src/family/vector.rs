@@ -22,5 +22,7 @@ pub(crate) fn execute<H: Host>(op: &Vector, warp: &mut Warp, mask: u32) {
         Vector::SpecialFunction(op) => special_function::execute(op, warp, mask),
         Vector::ShuffleVote(op) => shuffle_vote::execute(op, warp, mask),
         Vector::Tensor(op) => tensor::execute(op, warp),
+        Vector::Packing(op) => packing::execute(op, warp, mask),
+        Vector::PackedInteger(op) => packed_integer::execute(op, warp, mask),
     }
 }

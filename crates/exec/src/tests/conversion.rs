@@ -66,10 +66,15 @@ fn double_cases() -> Vec<u64> {
     cases
 }
 
-/// An integer of a type from a soft float: saturating, NaN gives zero.
+/// An integer of a type from a soft float: saturating; NaN gives the topmost bit alone, as without
+/// `.NTZ`.
 fn integer<F: Float>(value: F, bits: u32, signed: bool, round: Round) -> u64 {
     if value.is_nan() {
-        return 0;
+        return if signed {
+            (i64::MIN >> (64 - bits)) as u64
+        } else {
+            1 << (bits - 1)
+        };
     }
     let (low, high) = if signed {
         (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)

@@ -12,6 +12,7 @@ mod exchange;
 mod float;
 mod half;
 mod hostile;
+mod instruction_bench;
 mod integer;
 mod launch;
 mod machine;
