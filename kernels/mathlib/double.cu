@@ -17,7 +17,7 @@ KERNEL(double_exact) {
     int row = 0;
     ROW(x / y);
     ROW(1.0 / x);
-    ROW(sqrt(x));
+    ROW(sqrt(fabs(x)));
     ROW(fma(x, y, -1.0));
     ROW(rint(x));
     ROW(round(x));

@@ -17,7 +17,7 @@ KERNEL(single_exact) {
     int row = 0;
     ROW(x / y);
     ROW(1.0f / x);
-    ROW(sqrtf(x));
+    ROW(sqrtf(fabsf(x)));
     ROW(fmaf(x, y, -1.0f));
     ROW(fmodf(x, y));
     ROW(remainderf(x, y));

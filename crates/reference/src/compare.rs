@@ -9,6 +9,9 @@ pub struct Tolerance {
     pub absolute: f64,
     /// Allowed difference relative to the expected value, added to the absolute one.
     pub relative: f64,
+    /// Allowed difference in units in the last place: steps between numbers of the type. Zeros of
+    /// both signs are one number, infinity is one step above the largest.
+    pub ulps: u64,
 }
 
 impl Tolerance {
@@ -16,6 +19,7 @@ impl Tolerance {
     pub const EXACT: Tolerance = Tolerance {
         absolute: 0.0,
         relative: 0.0,
+        ulps: 0,
     };
 }
 
@@ -75,8 +79,8 @@ pub enum CompareError {
 }
 
 /// Compares a result with its expectation. Integers must be equal; floating-point elements must have
-/// equal bits, both be NaN under a tolerance, or differ by at most
-/// `absolute + relative * |expected|`.
+/// equal bits, or under a tolerance both be NaN, or differ by at most
+/// `absolute + relative * |expected|` or by at most `ulps` steps.
 pub fn compare(
     got: &Values,
     expected: &Values,
@@ -94,11 +98,12 @@ pub fn compare(
             expected: expected.len(),
         });
     }
-    let exact = |bits_equal: bool, _: f64, _: f64| bits_equal;
-    let within = |bits_equal: bool, got: f64, expected: f64| {
+    let exact = |bits_equal: bool, _: f64, _: f64, _: u64| bits_equal;
+    let within = |bits_equal: bool, got: f64, expected: f64, steps: u64| {
         bits_equal
             || (got.is_nan() && expected.is_nan())
             || (got - expected).abs() <= tolerance.absolute + tolerance.relative * expected.abs()
+            || (!got.is_nan() && !expected.is_nan() && steps <= tolerance.ulps)
     };
     Ok(if tolerance == Tolerance::EXACT {
         walk(got, expected, exact)
@@ -107,8 +112,22 @@ pub fn compare(
     })
 }
 
-/// Compares element by element, with `agrees` given whether the bits are equal and both values.
-fn walk(got: &Values, expected: &Values, agrees: impl Fn(bool, f64, f64) -> bool) -> Comparison {
+/// A float's place among the numbers of its type, from its sign and the rest of its bits.
+fn place(negative: bool, magnitude: u64) -> i128 {
+    if negative {
+        -i128::from(magnitude)
+    } else {
+        i128::from(magnitude)
+    }
+}
+
+/// Compares element by element, with `agrees` given whether the bits are equal, both values and the
+/// number of steps between them.
+fn walk(
+    got: &Values,
+    expected: &Values,
+    agrees: impl Fn(bool, f64, f64, u64) -> bool,
+) -> Comparison {
     let mut comparison = Comparison {
         elements: got.len(),
         ..Comparison::default()
@@ -130,12 +149,18 @@ fn walk(got: &Values, expected: &Values, agrees: impl Fn(bool, f64, f64) -> bool
         ($got:expr, $expected:expr) => {
             for (index, (got, expected)) in $got.iter().zip($expected).enumerate() {
                 let bits_equal = got.to_bits() == expected.to_bits();
+                let at = [got, expected].map(|number| {
+                    let negative = number.is_sign_negative();
+                    let clear = if negative { -*number } else { *number };
+                    place(negative, u64::from(clear.to_bits()))
+                });
+                let steps = at[0].abs_diff(at[1]) as u64;
                 let (got, expected) = (f64::from(*got), f64::from(*expected));
                 let difference = (got - expected).abs();
                 if !bits_equal && difference > comparison.largest_difference {
                     comparison.largest_difference = difference;
                 }
-                if !agrees(bits_equal, got, expected) {
+                if !agrees(bits_equal, got, expected, steps) {
                     comparison.note(index, Number::Real(got), Number::Real(expected));
                 }
             }
@@ -200,16 +225,39 @@ mod tests {
         let loose = Tolerance {
             absolute: 0.04,
             relative: 0.02,
+            ..Tolerance::EXACT
         };
         assert!(compare(&got, &expected, loose).unwrap().passed());
         let tight = Tolerance {
             absolute: 0.04,
-            relative: 0.0,
+            ..Tolerance::EXACT
         };
         let comparison = compare(&got, &expected, tight).unwrap();
         assert_eq!(comparison.mismatches, 2);
         assert_eq!(comparison.first[0].index, 0);
         assert!(comparison.largest_difference > 0.09);
+    }
+
+    #[test]
+    fn units_in_the_last_place_are_steps_between_numbers() {
+        let steps = |ulps: u64| Tolerance {
+            ulps,
+            ..Tolerance::EXACT
+        };
+        let passes = |got: f32, expected: f32, ulps: u64| {
+            let (got, expected) = (Values::F32(vec![got]), Values::F32(vec![expected]));
+            compare(&got, &expected, steps(ulps)).unwrap().passed()
+        };
+        let next = f32::from_bits(0x3f80_0002);
+        assert!(passes(next, 1.0, 2) && !passes(next, 1.0, 1));
+        // Across zero and to infinity.
+        let tiny = f32::from_bits(1);
+        assert!(passes(tiny, -tiny, 2) && !passes(tiny, -tiny, 1));
+        assert!(passes(f32::INFINITY, f32::MAX, 1));
+        assert!(passes(f32::NAN, f32::NAN, 1) && !passes(f32::NAN, f32::INFINITY, 1 << 40));
+        assert!(!passes(-0.0, 0.0, 0) && passes(-0.0, 0.0, 1));
+        let (got, expected) = (Values::F64(vec![1.0]), Values::F64(vec![-1.0]));
+        assert!(!compare(&got, &expected, steps(1 << 60)).unwrap().passed());
     }
 
     #[test]

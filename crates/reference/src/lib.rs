@@ -33,12 +33,15 @@ pub mod inputs;
 pub mod values;
 
 mod atomics;
+mod black_scholes;
 mod chase;
 mod control_flow;
 mod conversions;
 mod dispatch;
 mod division;
+mod expected;
 mod ffma;
+mod fp64_dot;
 mod halves;
 mod hgemm;
 mod histogram;
@@ -47,6 +50,7 @@ mod litmus;
 mod mandelbrot;
 mod matrix;
 mod memory_widths;
+mod nbody;
 mod reduction;
 mod rows;
 mod saxpy;
@@ -72,13 +76,16 @@ pub type Reference = fn(&Inputs) -> Result<Vec<Output>, ReferenceError>;
 /// Every reference by its name.
 const REFERENCES: &[(&str, Reference)] = &[
     ("atomics", atomics::atomics),
+    ("black_scholes", black_scholes::black_scholes),
     ("chase", chase::chase),
     ("control_flow", control_flow::control_flow),
     ("conversions", conversions::conversions),
     ("division_f32", division::division_f32),
     ("division_f64", division::division_f64),
+    ("expected", expected::expected),
     ("ffma", ffma::ffma),
     ("ffma_chain", ffma::ffma_chain),
+    ("fp64_dot", fp64_dot::fp64_dot),
     ("grid_barrier", litmus::grid_barrier),
     ("grid_barrier_in_place", litmus::grid_barrier_in_place),
     ("halves", halves::halves),
@@ -98,6 +105,7 @@ const REFERENCES: &[(&str, Reference)] = &[
     ("matrix_tf32", matrix::matrix_tf32),
     ("memory_widths", memory_widths::memory_widths),
     ("messages", litmus::messages),
+    ("nbody", nbody::nbody),
     ("red_then_load", litmus::red_then_load),
     ("red_then_store", litmus::red_then_store),
     ("reduce_integers", reduction::reduce_integers),

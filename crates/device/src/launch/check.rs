@@ -96,8 +96,8 @@ fn read_tolerance(table: &Table<'_>) -> Reading<Tolerance> {
     let Some(value) = table.get("tolerance") else {
         return Ok(Tolerance::EXACT);
     };
-    let table = value.table("`{ absolute = …, relative = … }`")?;
-    table.only(&["absolute", "relative"])?;
+    let table = value.table("`{ absolute = …, relative = … }` or `{ ulps = … }`")?;
+    table.only(&["absolute", "relative", "ulps"])?;
     let part = |key: &str| -> Reading<f64> {
         let Some(value) = table.get(key) else {
             return Ok(0.0);
@@ -110,8 +110,21 @@ fn read_tolerance(table: &Table<'_>) -> Reading<Tolerance> {
             Err(value.error(format!("{number:?}"), "a finite number from 0 on"))
         }
     };
+    let ulps = match table.get("ulps") {
+        None => 0,
+        Some(value) => {
+            const LARGEST: i128 = 1 << 32;
+            match value.number("a whole number from 0 on")? {
+                Number::Integer(ulps) if (0..=LARGEST).contains(&ulps) => ulps as u64,
+                other => {
+                    return Err(value.error(format!("{other}"), "a whole number from 0 to 2^32"));
+                }
+            }
+        }
+    };
     Ok(Tolerance {
         absolute: part("absolute")?,
         relative: part("relative")?,
+        ulps,
     })
 }

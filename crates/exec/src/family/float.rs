@@ -113,6 +113,9 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         fmz: r.has(FMZ),
         saturate: r.has(SAT),
     };
+    if r.named("IS_A") {
+        return refuse(format!("{}.IS_A", opcode.text()));
+    }
     let row = r.destination(1)?;
     let (a, adjust_a, _) = r.source()?;
     let (b, adjust_b, _) = r.source()?;

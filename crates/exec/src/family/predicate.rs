@@ -237,6 +237,8 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let with = r.predicate_source()?;
             let lower = if r.has(EX) {
                 Some(r.predicate_source()?)
+            } else if r.at_predicate() {
+                return refuse("the last predicate of ISETP without EX");
             } else {
                 None
             };

@@ -81,6 +81,8 @@ const REFUSED: &[(Opcode, &str)] = &[
     (VABSDIFF4, "the predicate result of VABSDIFF4"),
     (HFMA2, "HFMA2.RELU under a predicate"),
     (HFMA2, "HFMA2.OOB"),
+    (FMNMX, "FMNMX.IS_A"),
+    (ISETP, "the last predicate of ISETP without EX"),
     (HMNMX2, "HMNMX2.F32"),
     (MUFU, "a suffix of MUFU's source"),
     (UIADD3, "UIADD3.64"),

@@ -85,14 +85,14 @@ fn complete(row: &Row, form: u8, choice: &[u64], random: &mut Random) -> u128 {
             &mut word,
             64,
             8,
-            u64::from(random.word() as u8 % REGISTERS & !1),
+            u64::from((random.word() as u8 % REGISTERS) & !1),
         );
     }
     for at in uniforms(row, form) {
         let number = if random.word().is_multiple_of(16) {
             63
         } else {
-            u64::from(random.word() % 32 & !1)
+            u64::from((random.word() % 32) & !1)
         };
         put(&mut word, at, 8, number);
     }
@@ -100,7 +100,7 @@ fn complete(row: &Row, form: u8, choice: &[u64], random: &mut Random) -> u128 {
         let number = if random.word().is_multiple_of(16) {
             255
         } else {
-            u64::from(random.word() as u8 % REGISTERS & !1)
+            u64::from((random.word() as u8 % REGISTERS) & !1)
         };
         put(&mut word, at, 8, number);
     }
