@@ -103,7 +103,9 @@ FUNCTIONS = {
     "log": positive(mpmath.log),
     "log2": positive(lambda x: mpmath.log(x, 2)),
     "log10": positive(mpmath.log10),
-    "log1p": lambda x, y: mpmath.log1p(mpf(x)) if x > -1 else None,
+    "log1p": lambda x, y: (
+        mpmath.log1p(mpf(x)) if x > -1 else (-mpmath.inf if x == -1 else None)
+    ),
     "expm1": plain(mpmath.expm1),
     "sinpi": plain(mpmath.sinpi),
     "cospi": plain(mpmath.cospi),
