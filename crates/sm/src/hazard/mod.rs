@@ -63,42 +63,116 @@ const LISTED: u64 = 0xfe;
 /// No entry.
 pub const NO_HAZARD: u16 = u16::MAX;
 
-/// State of one register of a warp. Two of them fill a cache line of the host: the check touches nothing
-/// else in the common case.
+/// State of one register of a warp. Four of them fill a cache line of the host: the check touches
+/// little else in the common case.
 #[derive(Clone, Copy)]
 struct Place {
-    /// Last write: issue cycle << 8 | class, or a state.
-    written: u64,
-    /// The read that forbids overwriting the register longest: issue cycle << 8 | class.
-    read: u64,
+    /// Last write: issue cycle << 24 | readers of variable latency that have not sampled yet << 16 |
+    /// entries under way that will write << 8 | class, or a state.
+    packed: u64,
     /// Lanes of the last write.
     lanes: u32,
     /// Pc of the last write.
     pc: u32,
-    /// Its pc.
-    reader: u32,
-    /// Readers of variable latency that have not sampled yet.
-    reading: u8,
-    /// Entries under way that will write.
-    writing: u8,
 }
 
 impl Place {
     /// Nothing under way.
     const QUIET: Place = Place {
-        written: SETTLED,
-        read: SETTLED,
+        packed: SETTLED,
         lanes: 0,
         pc: 0,
-        reader: 0,
-        reading: 0,
-        writing: 0,
+    };
+    const READER: u64 = 1 << 16;
+    const WRITER: u64 = 1 << 8;
+
+    /// Class of the last write, or a state.
+    #[inline]
+    fn class(&self) -> u64 {
+        self.packed & 0xff
+    }
+
+    /// Issue cycle of the last write.
+    #[inline]
+    fn issued(&self) -> u64 {
+        self.packed >> 24
+    }
+
+    /// Readers of variable latency that have not sampled yet.
+    #[inline]
+    fn readers(&self) -> u64 {
+        self.packed >> 16 & 0xff
+    }
+
+    /// Entries under way that will write.
+    #[inline]
+    fn writers(&self) -> u64 {
+        self.packed >> 8 & 0xff
+    }
+
+    #[inline]
+    fn set_state(&mut self, state: u64) {
+        self.packed = self.packed & !0xff | state;
+    }
+
+    /// A fixed-latency write of `class`, issued in cycle `now` (below 2^40).
+    #[inline]
+    fn write(&mut self, now: u64, class: u8, lanes: u32, pc: u32) {
+        self.packed = now << 24 | self.packed & 0xff_ff00 | class as u64;
+        self.lanes = lanes;
+        self.pc = pc;
+    }
+
+    #[inline]
+    fn add_reader(&mut self) {
+        debug_assert!(self.readers() < 0xff);
+        self.packed += Place::READER;
+    }
+
+    #[inline]
+    fn remove_reader(&mut self) {
+        if self.readers() > 0 {
+            self.packed -= Place::READER;
+        }
+    }
+
+    #[inline]
+    fn add_writer(&mut self) {
+        if self.writers() < 0xff {
+            self.packed += Place::WRITER;
+        }
+    }
+
+    #[inline]
+    fn remove_writer(&mut self) {
+        if self.writers() > 0 {
+            self.packed -= Place::WRITER;
+        }
+    }
+}
+
+/// The read that forbids overwriting a register longest; kept for the few registers whose readers
+/// sample after issue.
+#[derive(Clone, Copy)]
+struct LastRead {
+    /// Issue cycle << 8 | class, or SETTLED.
+    read: u64,
+    /// Its pc.
+    pc: u32,
+}
+
+impl LastRead {
+    const QUIET: LastRead = LastRead {
+        read: SETTLED,
+        pc: 0,
     };
 }
 
 /// Registers of one warp, and what is under way.
 struct WarpTable {
     places: Vec<Place>,
+    /// By place, as `places`.
+    reads: Vec<LastRead>,
     /// Entries under way.
     under_way: Vec<u16>,
 }
@@ -127,6 +201,7 @@ impl Hazards {
             warps: (0..warps)
                 .map(|_| WarpTable {
                     places: Vec::new(),
+                    reads: Vec::new(),
                     under_way: Vec::with_capacity(32),
                 })
                 .collect(),
@@ -176,10 +251,22 @@ impl Hazards {
         // The first warp of a slot brings its table.
         table.places.clear();
         table.places.resize(self.places, Place::QUIET);
+        table.reads.clear();
+        table.reads.resize(self.places, LastRead::QUIET);
         // Only settled writes can be left: nothing of variable latency outlives its CTA.
         for index in table.under_way.drain(..) {
             self.entries[index as usize].next_free = self.free;
             self.free = index;
+        }
+    }
+
+    /// Has the host fetch the state of registers that will soon be looked at.
+    #[inline]
+    pub fn expect(&self, slot: u8, mark: &Mark) {
+        if self.enabled
+            && let Some(place) = self.warps[slot as usize].places.get(mark.first as usize)
+        {
+            std::hint::black_box(place.pc);
         }
     }
 
@@ -248,10 +335,9 @@ impl Hazards {
             };
             let read = (now << 8) | mark.class as u64;
             let first = mark.first as usize;
-            for place in &mut table.places[first..first + mark.count as usize] {
-                if place.read & 0xff == SETTLED || until(place.read) <= until(read) {
-                    place.read = read;
-                    place.reader = pc;
+            for last in &mut table.reads[first..first + mark.count as usize] {
+                if last.read & 0xff == SETTLED || until(last.read) <= until(read) {
+                    *last = LastRead { read, pc };
                 }
             }
         }
@@ -269,9 +355,8 @@ impl Hazards {
         lanes: u32,
         now: u64,
     ) {
-        let table = &self.warps[slot as usize];
-        let written = table.places[place].written;
-        let class = written & 0xff;
+        let state = &self.warps[slot as usize].places[place];
+        let class = state.class();
         if class == SETTLED {
             return;
         }
@@ -280,19 +365,11 @@ impl Hazards {
             return;
         }
         let needed = program.distances.get(mark.kind, class as u8, mark.class);
-        let found = now - (written >> 8);
-        if found < needed && table.places[place].lanes & lanes != 0 {
-            let first = table.places[place].pc;
-            self.report(
-                HazardKind::ReadAfterWrite,
-                first,
-                pc,
-                place,
-                found,
-                needed,
-                slot,
-                now,
-            );
+        let found = now - state.issued();
+        if found < needed && state.lanes & lanes != 0 {
+            let first = state.pc;
+            let kind = HazardKind::ReadAfterWrite;
+            self.report(kind, first, pc, place, found, needed, slot, now);
         }
     }
 
@@ -309,48 +386,44 @@ impl Hazards {
         now: u64,
         variable: bool,
     ) {
-        let table = &mut self.warps[slot as usize];
-        if table.places[place].reading != 0 {
+        let state = self.warps[slot as usize].places[place];
+        if state.readers() != 0 {
             self.check_readers(program, place, pc, slot, lanes, now);
         }
         if mark.overwrite_kind != NO_KIND {
             self.check_reader(program, mark, place, pc, slot, now);
         }
-        let table = &mut self.warps[slot as usize];
-        let written = table.places[place].written;
-        let class = written & 0xff;
+        let class = state.class();
         if class == LISTED {
             self.check_write_listed(program, mark, place, pc, slot, lanes, now);
-        } else if class != SETTLED {
-            let older = program.distances.largest(class as u8);
-            let age = now - (written >> 8);
-            if table.places[place].lanes & lanes != 0 {
+            if !variable {
+                self.list_new_fixed(program, mark, place, pc, slot, lanes, now);
+            }
+            return;
+        }
+        if class != SETTLED {
+            let age = now - state.issued();
+            if state.lanes & lanes != 0 {
                 let needed = program.distances.get(mark.kind, class as u8, mark.class);
                 if age < needed {
-                    let first = table.places[place].pc;
                     let kind = HazardKind::WriteAfterWrite;
-                    self.report(kind, first, pc, place, age, needed, slot, now);
+                    self.report(kind, state.pc, pc, place, age, needed, slot, now);
                 }
             }
-            let table = &mut self.warps[slot as usize];
-            if age < older && table.places[place].lanes & !lanes != 0 {
+            if state.lanes & !lanes != 0 && age < program.distances.largest(class as u8) {
                 // Lanes of the older write that this one leaves alone are still under way: both go
                 // on the list.
                 self.list_fixed(program, place, slot);
-                self.warps[slot as usize].places[place].written = LISTED;
+                self.warps[slot as usize].places[place].set_state(LISTED);
+                if !variable {
+                    self.list_new_fixed(program, mark, place, pc, slot, lanes, now);
+                }
+                return;
             }
         }
-        if variable {
-            return;
+        if !variable {
+            self.warps[slot as usize].places[place].write(now, mark.class, lanes, pc);
         }
-        let table = &mut self.warps[slot as usize];
-        if table.places[place].written & 0xff == LISTED {
-            self.list_new_fixed(program, mark, place, pc, slot, lanes, now);
-            return;
-        }
-        table.places[place].written = now << 8 | mark.class as u64;
-        table.places[place].lanes = lanes;
-        table.places[place].pc = pc;
     }
 
     /// Instruction `second` touches a register that the deferred operation `first` has not delivered; it
@@ -368,7 +441,9 @@ impl Hazards {
         self.enabled
     }
 
-    /// Records a hazard that another part of the SM found (LDGSTS).
+    /// Records a hazard, also one that another part of the SM found (LDGSTS).
+    #[cold]
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     pub fn report(
         &mut self,

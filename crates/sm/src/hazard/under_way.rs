@@ -5,21 +5,62 @@ use super::{HazardKind, Hazards, LISTED, NO_HAZARD, Place, SETTLED};
 use crate::program::{Mark, Path, Program, Queue, Row};
 
 /// An instruction of variable latency, or a fixed-latency write that shares its register with others.
+/// What it reads and writes stands in its row.
 #[derive(Clone, Copy)]
 pub(super) struct Entry {
-    pub(super) slot: u8,
-    pub(super) pc: u32,
     pub(super) issued: u64,
-    pub(super) lanes: u32,
-    pub(super) reads: (u32, u8),
-    pub(super) writes: (u32, u8),
-    pub(super) reads_pending: bool,
-    pub(super) writes_pending: bool,
     /// Fixed-latency write: settled from this cycle on.
     pub(super) settles: u64,
-    /// First unguarded reader of the pending result: (pc, cycle, place).
-    pub(super) suspect: Option<(u32, u64, u16)>,
+    /// First unguarded reader of the pending result: its cycle (NEVER: none), pc and place.
+    pub(super) suspect_cycle: u64,
+    pub(super) suspect: u32,
+    pub(super) suspect_place: u16,
     pub(super) next_free: u16,
+    pub(super) pc: u32,
+    pub(super) lanes: u32,
+    pub(super) slot: u8,
+    pub(super) reads_pending: bool,
+    pub(super) writes_pending: bool,
+}
+
+const NEVER: u64 = u64::MAX;
+
+impl Entry {
+    /// A fixed-latency write.
+    fn fixed(slot: u8, pc: u32, issued: u64, lanes: u32, settles: u64) -> Entry {
+        Entry {
+            issued,
+            settles,
+            suspect_cycle: NEVER,
+            suspect: 0,
+            suspect_place: 0,
+            next_free: NO_HAZARD,
+            pc,
+            lanes,
+            slot,
+            reads_pending: false,
+            writes_pending: true,
+        }
+    }
+
+    /// An instruction of variable latency that reads, and `writes` too.
+    fn variable(slot: u8, pc: u32, issued: u64, lanes: u32, writes: bool) -> Entry {
+        Entry {
+            reads_pending: true,
+            writes_pending: writes,
+            ..Entry::fixed(slot, pc, issued, lanes, NEVER)
+        }
+    }
+
+    #[inline]
+    fn reads<'a>(&self, program: &'a Program) -> &'a [Mark] {
+        program.marks(program.rows[self.pc as usize].reads)
+    }
+
+    #[inline]
+    fn writes<'a>(&self, program: &'a Program) -> &'a [Mark] {
+        program.marks(program.rows[self.pc as usize].writes)
+    }
 }
 
 /// Cycles before write-back from which an unguarded reader sees a variable-latency result
@@ -38,19 +79,18 @@ impl Hazards {
         slot: u8,
         now: u64,
     ) {
-        let read = self.warps[slot as usize].places[place].read;
-        let class = read & 0xff;
+        let last = self.warps[slot as usize].reads[place];
+        let class = last.read & 0xff;
         if class == SETTLED {
             return;
         }
         let needed = program
             .distances
             .get(mark.overwrite_kind, class as u8, mark.class);
-        let found = now - (read >> 8);
+        let found = now - (last.read >> 8);
         if found < needed {
-            let first = self.warps[slot as usize].places[place].reader;
             let kind = HazardKind::WriteAfterRead;
-            self.report(kind, first, pc, place, found, needed, slot, now);
+            self.report(kind, last.pc, pc, place, found, needed, slot, now);
         }
     }
 
@@ -72,13 +112,15 @@ impl Hazards {
             if !entry.writes_pending || entry.lanes & lanes == 0 {
                 continue;
             }
-            let Some(written) = covering(program.marks(entry.writes), place) else {
+            let Some(written) = covering(entry.writes(program), place) else {
                 continue;
             };
             if entry.settles == u64::MAX {
-                let suspect = &mut self.entries[index as usize].suspect;
-                if suspect.is_none() {
-                    *suspect = Some((pc, now, place as u16));
+                let entry = &mut self.entries[index as usize];
+                if entry.suspect_cycle == NEVER {
+                    entry.suspect_cycle = now;
+                    entry.suspect = pc;
+                    entry.suspect_place = place as u16;
                 }
                 continue;
             }
@@ -94,31 +136,10 @@ impl Hazards {
     /// Moves the fixed-latency write that the table holds for `place` to the list.
     #[cold]
     pub(super) fn list_fixed(&mut self, program: &Program, place: usize, slot: u8) {
-        let table = &self.warps[slot as usize];
-        let (written, lanes, pc) = (
-            table.places[place].written,
-            table.places[place].lanes,
-            table.places[place].pc,
-        );
-        let issued = written >> 8;
-        let settles = issued + program.distances.largest(written as u8);
-        let row = &program.rows[pc as usize];
-        self.add_entry(
-            program,
-            Entry {
-                slot,
-                pc,
-                issued,
-                lanes,
-                reads: (0, 0),
-                writes: row.writes,
-                reads_pending: false,
-                writes_pending: true,
-                settles,
-                suspect: None,
-                next_free: NO_HAZARD,
-            },
-        );
+        let state = self.warps[slot as usize].places[place];
+        let settles = state.issued() + program.distances.largest(state.class() as u8);
+        let entry = Entry::fixed(slot, state.pc, state.issued(), state.lanes, settles);
+        self.add_entry(program, entry);
     }
 
     #[cold]
@@ -134,30 +155,13 @@ impl Hazards {
         now: u64,
     ) {
         self.prune(program, slot, now);
-        if self.warps[slot as usize].places[place].writing == 0 {
-            let table = &mut self.warps[slot as usize];
-            table.places[place].written = now << 8 | mark.class as u64;
-            table.places[place].lanes = lanes;
-            table.places[place].pc = pc;
+        let state = &mut self.warps[slot as usize].places[place];
+        if state.writers() == 0 {
+            state.write(now, mark.class, lanes, pc);
             return;
         }
-        let row = &program.rows[pc as usize];
-        self.add_entry(
-            program,
-            Entry {
-                slot,
-                pc,
-                issued: now,
-                lanes,
-                reads: (0, 0),
-                writes: row.writes,
-                reads_pending: false,
-                writes_pending: true,
-                settles: now + program.distances.largest(mark.class),
-                suspect: None,
-                next_free: NO_HAZARD,
-            },
-        );
+        let settles = now + program.distances.largest(mark.class);
+        self.add_entry(program, Entry::fixed(slot, pc, now, lanes, settles));
     }
 
     #[cold]
@@ -181,7 +185,7 @@ impl Hazards {
             if entry.settles == u64::MAX && in_order(program, entry.pc, pc) {
                 continue;
             }
-            let Some(written) = covering(program.marks(entry.writes), place) else {
+            let Some(written) = covering(entry.writes(program), place) else {
                 continue;
             };
             let found = now - entry.issued;
@@ -214,7 +218,7 @@ impl Hazards {
                 && entry.lanes & lanes != 0
                 && entry.issued != now
                 && !reads_before_write(program, entry.pc, pc)
-                && covering(program.marks(entry.reads), place).is_some()
+                && covering(entry.reads(program), place).is_some()
             {
                 let found = now - entry.issued;
                 let kind = HazardKind::WriteAfterRead;
@@ -236,49 +240,41 @@ impl Hazards {
         let table = &mut self.warps[slot as usize];
         for mark in program.marks(row.reads) {
             if !mark.guard {
-                for place in mark.first..mark.first + mark.count as u16 {
-                    table.places[place as usize].reading += 1;
+                let first = mark.first as usize;
+                for state in &mut table.places[first..first + mark.count as usize] {
+                    state.add_reader();
                 }
             }
         }
         for mark in program.marks(row.writes) {
             for place in mark.first as usize..mark.first as usize + mark.count as usize {
-                let written = self.warps[slot as usize].places[place].written;
-                let class = written & 0xff;
-                if class != SETTLED
-                    && class != LISTED
-                    && now - (written >> 8) < program.distances.largest(class as u8)
-                    && self.warps[slot as usize].places[place].lanes & !lanes != 0
-                {
+                let state = &mut self.warps[slot as usize].places[place];
+                let class = state.class();
+                if class == LISTED {
+                    continue;
+                }
+                let shared = class != SETTLED
+                    && state.lanes & !lanes != 0
+                    && now - state.issued() < program.distances.largest(class as u8);
+                if shared {
                     self.list_fixed(program, place, slot);
                 }
-                self.warps[slot as usize].places[place].written = LISTED;
+                self.warps[slot as usize].places[place].set_state(LISTED);
             }
         }
-        self.add_entry(
-            program,
-            Entry {
-                slot,
-                pc,
-                issued: now,
-                lanes,
-                reads: row.reads,
-                writes: row.writes,
-                reads_pending: true,
-                writes_pending: row.writes.1 > 0,
-                settles: u64::MAX,
-                suspect: None,
-                next_free: NO_HAZARD,
-            },
-        )
+        let entry = Entry::variable(slot, pc, now, lanes, row.writes.1 > 0);
+        self.add_entry(program, entry)
     }
 
     pub(super) fn add_entry(&mut self, program: &Program, entry: Entry) -> u16 {
         let slot = entry.slot as usize;
         if entry.writes_pending {
-            count(program, &entry, &mut self.warps[slot].places, |writing| {
-                writing.saturating_add(1)
-            });
+            change(
+                program,
+                &entry,
+                &mut self.warps[slot].places,
+                Place::add_writer,
+            );
         }
         let index = if self.free == NO_HAZARD {
             self.entries.push(entry);
@@ -303,7 +299,7 @@ impl Hazards {
             let entry = &mut entries[index as usize];
             if entry.settles <= now {
                 if entry.writes_pending {
-                    count(program, entry, places, |writing| writing.saturating_sub(1));
+                    change(program, entry, places, Place::remove_writer);
                 }
                 entry.writes_pending = false;
                 entry.next_free = *free;
@@ -325,11 +321,11 @@ impl Hazards {
         }
         entry.reads_pending = false;
         let table = &mut self.warps[entry.slot as usize];
-        for mark in program.marks(entry.reads) {
+        for mark in entry.reads(program) {
             if !mark.guard {
-                for place in mark.first..mark.first + mark.count as u16 {
-                    let reading = &mut table.places[place as usize].reading;
-                    *reading = reading.saturating_sub(1);
+                let first = mark.first as usize;
+                for state in &mut table.places[first..first + mark.count as usize] {
+                    state.remove_reader();
                 }
             }
         }
@@ -340,42 +336,68 @@ impl Hazards {
         if index == NO_HAZARD {
             return;
         }
-        let entry = self.entries[index as usize];
+        let entry = &mut self.entries[index as usize];
         if !entry.writes_pending {
             return;
         }
-        self.entries[index as usize].writes_pending = false;
-        if let Some((pc, cycle, place)) = entry.suspect
-            && now > cycle + SAMPLE_DELAY
-        {
+        entry.writes_pending = false;
+        if entry.suspect_cycle != NEVER {
+            self.judge_suspect(index, now);
+        }
+        let entry = &self.entries[index as usize];
+        let mut shared = false;
+        for mark in entry.writes(program) {
+            let first = mark.first as usize;
+            let places = &mut self.warps[entry.slot as usize].places;
+            for state in &mut places[first..first + mark.count as usize] {
+                state.remove_writer();
+                if state.writers() > 0 {
+                    shared = true;
+                } else if state.class() == LISTED {
+                    state.set_state(SETTLED);
+                }
+            }
+        }
+        if shared {
+            self.settle_shared(index, program, now);
+        }
+    }
+
+    /// The result of entry `index` has been written: was its first unguarded reader too early?
+    #[cold]
+    #[inline(never)]
+    fn judge_suspect(&mut self, index: u16, now: u64) {
+        let entry = self.entries[index as usize];
+        let cycle = entry.suspect_cycle;
+        if now > cycle + SAMPLE_DELAY {
             let kind = HazardKind::ReadAfterWrite;
+            let place = entry.suspect_place as usize;
             let found = cycle - entry.issued;
             self.report(
                 kind,
                 entry.pc,
-                pc,
-                place as usize,
+                entry.suspect,
+                place,
                 found,
                 0,
                 entry.slot,
                 cycle,
             );
         }
-        let slot = entry.slot as usize;
-        count(program, &entry, &mut self.warps[slot].places, |writing| {
-            writing.saturating_sub(1)
-        });
-        let mut pruned = false;
-        for mark in program.marks(entry.writes) {
-            for place in mark.first as usize..mark.first as usize + mark.count as usize {
-                if self.warps[slot].places[place].writing > 0 && !pruned {
-                    self.prune(program, entry.slot, now);
-                    pruned = true;
-                }
-                let table = &mut self.warps[slot];
-                if table.places[place].writing == 0 && table.places[place].written & 0xff == LISTED
-                {
-                    table.places[place].written = SETTLED;
+    }
+
+    /// Others still write what entry `index` has written: those that have settled by now leave the list.
+    #[cold]
+    #[inline(never)]
+    fn settle_shared(&mut self, index: u16, program: &Program, now: u64) {
+        let entry = self.entries[index as usize];
+        self.prune(program, entry.slot, now);
+        for mark in entry.writes(program) {
+            let first = mark.first as usize;
+            let places = &mut self.warps[entry.slot as usize].places;
+            for state in &mut places[first..first + mark.count as usize] {
+                if state.writers() == 0 && state.class() == LISTED {
+                    state.set_state(SETTLED);
                 }
             }
         }
@@ -401,13 +423,13 @@ impl Hazards {
     }
 }
 
-/// Changes the count of each register that `entry` writes.
+/// Changes the state of each register that `entry` writes.
 #[inline]
-fn count(program: &Program, entry: &Entry, places: &mut [Place], change: impl Fn(u8) -> u8) {
-    for mark in program.marks(entry.writes) {
+fn change(program: &Program, entry: &Entry, places: &mut [Place], change: impl Fn(&mut Place)) {
+    for mark in entry.writes(program) {
         let first = mark.first as usize;
         for place in &mut places[first..first + mark.count as usize] {
-            place.writing = change(place.writing);
+            change(place);
         }
     }
 }
