@@ -1,8 +1,9 @@
 //! The choice of host instruction set: lane loops are compiled three times and give the same bits
 //! each time. The only place with `unsafe`: calling code compiled for instructions that this machine
-//! was found to have.
+//! was found to have, and prefetching.
 
 use crate::family::vector;
+use crate::lanes::Lanes;
 use crate::lower::Address;
 use crate::memory::address::{Survey, survey_lanes};
 use crate::micro::Vector;
@@ -70,6 +71,23 @@ impl HostIsa {
                 .unwrap_or(HostIsa::Baseline)
         })
     }
+}
+
+/// Has the host fetch a row of the register file while it does other things.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn prefetch(row: &Lanes) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let [first, .., last] = &row.0;
+        for line in [first, last] {
+            // SAFETY: a prefetch is a hint that reads nothing, and every x86-64 machine has it.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(line).cast()) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = row;
 }
 
 /// Properties of an instruction set that code chooses by.

@@ -7,6 +7,7 @@ use source::{
     CtaSlot, Cycle, Effect, Fault, Pc, Performed, SmId, Source, Token, WarpMask, WarpSlot,
 };
 
+use crate::isa_dispatch;
 use crate::lanes::lanes_of;
 use crate::launch::Launch;
 use crate::machine::Machine;
@@ -122,6 +123,17 @@ impl Source for SmState {
                 Ok(())
             }
             Err(fault) => Err(*fault),
+        }
+    }
+
+    #[inline(always)]
+    fn expect(&self, warp: WarpSlot, first: u16, count: u8) {
+        let registers = &self.machine.warps[warp.0 as usize].registers;
+        let first = first as usize;
+        if let Some(rows) = registers.get(first..first + count as usize) {
+            for row in rows {
+                isa_dispatch::prefetch(row);
+            }
         }
     }
 

@@ -34,6 +34,13 @@ pub trait Source: Send {
         effect: &mut Effect,
     ) -> Result<(), Fault>;
 
+    /// A hint that changes nothing: `warp` will soon use `count` general registers from `first` on. A
+    /// source whose state exceeds the host's caches has them fetched meanwhile.
+    #[inline(always)]
+    fn expect(&self, warp: WarpSlot, first: u16, count: u8) {
+        let _ = (warp, first, count);
+    }
+
     /// All replies of a deferred operation have arrived at the SM: its sectors are ordinary again
     /// (V2). The token may be reused from now on.
     fn complete(&mut self, token: Token);

@@ -1,6 +1,6 @@
 //! A CTA's shared memory: bytes with bounds.
 
-use crate::lanes::{Lanes, lanes_of};
+use crate::lanes::{ALL, Lanes, WARP, lanes_of};
 use crate::memory::address::Survey;
 
 /// Shared memory of one CTA.
@@ -84,12 +84,34 @@ impl SharedMemory {
                     words[0] = words_of(block);
                 }
             }
-            _ => {
-                for (index, word) in words.iter_mut().enumerate().take(count) {
-                    for lane in lanes_of(lanes) {
-                        word[lane] = self.word(offsets[lane] as u32 + 4 * index as u32);
-                    }
-                }
+            _ => match bytes {
+                4 => self.gather::<4>(offsets, lanes, words),
+                8 => self.gather::<8>(offsets, lanes, words),
+                _ => self.gather::<16>(offsets, lanes, words),
+            },
+        }
+    }
+
+    /// Reads `N` bytes of each lane.
+    #[inline(always)]
+    fn gather<const N: usize>(&self, offsets: &[u64; 32], lanes: u32, words: &mut [Lanes; 4]) {
+        let mut read = |lane: usize| {
+            let from = offsets[lane] as u32 as usize;
+            let element = match self.bytes.get(from..from + N) {
+                Some(element) => element,
+                None => &[0; N],
+            };
+            for (word, bytes) in words.iter_mut().zip(element.chunks_exact(4)) {
+                word[lane] = u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+            }
+        };
+        if lanes == ALL {
+            for lane in 0..WARP {
+                read(lane);
+            }
+        } else {
+            for lane in lanes_of(lanes) {
+                read(lane);
             }
         }
     }
