@@ -21,7 +21,13 @@ impl Sm {
             let cached = row.reuses || !sub.reuse_cache.is_empty();
             let needs = if cached {
                 let operands = self.program.operands(row.operands);
-                sub.reuse_cache.needs(latched.slot, operands)
+                if row.distinct_operands {
+                    let without = row.bank_needs;
+                    sub.reuse_cache
+                        .needs_of_distinct(latched.slot, operands, without)
+                } else {
+                    sub.reuse_cache.needs(latched.slot, operands)
+                }
             } else {
                 row.bank_needs
             };

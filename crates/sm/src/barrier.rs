@@ -30,6 +30,7 @@ pub struct Wait {
 
 impl Sm {
     /// The warp in `slot` has issued a CTA-barrier instruction.
+    #[inline(never)]
     pub(crate) fn arrives_at_barrier(&mut self, slot: u8, blocked: bool, released: WarpMask) {
         let now = self.now;
         let warp = &mut self.warps[slot as usize];
@@ -54,6 +55,7 @@ impl Sm {
     }
 
     /// As far as values go the barrier is complete: `released` may go on.
+    #[inline(never)]
     pub(crate) fn barrier_complete(&mut self, released: WarpMask) {
         let mut missing = 0;
         let mut left = released;
@@ -91,6 +93,7 @@ impl Sm {
     }
 
     /// The last memory instruction before a barrier has been handed over.
+    #[inline(never)]
     pub(crate) fn arrival_complete(&mut self, slot: u8) {
         for place in 0..self.barrier_waits.len() {
             let wait = &mut self.barrier_waits[place];
@@ -110,6 +113,7 @@ impl Sm {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn release_barrier<S: Source>(&mut self, place: usize, source: &mut S) {
         let mut left = self.barrier_waits[place].warps;
         self.barrier_waits[place].active = false;

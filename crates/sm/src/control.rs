@@ -82,6 +82,7 @@ impl Sm {
     }
 
     /// The oldest FP64 instruction of `sub_core` reaches the unit that the SM shares.
+    #[inline(never)]
     pub(crate) fn float64_hand_over(&mut self, sub_core: usize) {
         let now = self.now;
         let Some(latched) = self.float64_waiting[sub_core].pop_front() else {

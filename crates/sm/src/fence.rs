@@ -80,6 +80,7 @@ pub struct Fence {
 
 impl Sm {
     /// The warp in `slot` has issued a MEMBAR.
+    #[inline(never)]
     pub(crate) fn starts_fence(&mut self, slot: u8, scope: Scope) {
         let order = self.orders.next();
         self.warps[slot as usize].fence = Some(Fence { scope, order });
@@ -89,6 +90,7 @@ impl Sm {
     }
 
     /// Lets the fenced warp in `slot` go if nothing is left to wait for.
+    #[inline(never)]
     pub(crate) fn look_at_fence(&mut self, slot: u8) {
         let warp = &self.warps[slot as usize];
         let Some(fence) = warp.fence else { return };

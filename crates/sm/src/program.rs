@@ -141,6 +141,8 @@ pub struct Row {
     pub bank_needs: [u8; 2],
     /// Whether an operand carries `.reuse`.
     pub reuses: bool,
+    /// Whether the operands name no register twice.
+    pub distinct_operands: bool,
     /// Banks that the result writes.
     pub write_banks: u8,
     /// General registers written.
@@ -196,6 +198,8 @@ pub struct Program {
     pub marks: Vec<Mark>,
     /// Places of a warp's hazard table.
     pub places: usize,
+    /// How many of them, at the beginning, are general registers.
+    pub registers: usize,
     /// Instructions that go to the memory unit.
     pub memory_instructions: u32,
     /// Whether some instruction needs its sources after issue: then all general writes are checked.
@@ -296,6 +300,7 @@ impl Program {
             operands: Vec::new(),
             marks: Vec::new(),
             places: registers + UNIFORM + 2 * PREDICATES,
+            registers,
             memory_instructions: 0,
             holds_sources: false,
             distances: Distances::new(&table),
@@ -341,6 +346,8 @@ impl Program {
         let own = &self.operands[start as usize..start as usize + count as usize];
         let bank_needs = crate::reuse_cache::ReuseCache::new(0).needs(0, own);
         let reuses = own.iter().any(|operand| operand.reuse);
+        let named: u32 = own.iter().map(|operand| operand.count as u32).sum();
+        let distinct_operands = bank_needs[0] as u32 + bank_needs[1] as u32 == named;
         let register_sources = own.len() as u64;
         let general = || {
             description
@@ -412,6 +419,7 @@ impl Program {
                 .clamp(1, 30),
             bank_needs,
             reuses,
+            distinct_operands,
             write_banks,
             registers_written,
             blocks_port: blocks_port as u8,

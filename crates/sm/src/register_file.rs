@@ -61,34 +61,22 @@ impl ReadPorts {
         }
         self.advance(now);
         let span = (1u32 << window) - 1;
-        for (busy, need) in self.busy.iter().zip(needs) {
-            let free: u32 = busy[..self.ports]
-                .iter()
-                .map(|word| (!(word >> 1) & span).count_ones())
-                .sum();
-            if free < need as u32 {
-                return false;
-            }
-        }
-        for (bank, need) in needs.into_iter().enumerate() {
+        // The highest word is set only where all ports are booked.
+        let last = (self.ports - 1) % PORT_WORDS;
+        let mut booked = self.busy;
+        for (busy, need) in booked.iter_mut().zip(needs) {
             for _ in 0..need {
-                self.take(bank, span);
+                let free = !(busy[last] >> 1) & span;
+                if free == 0 {
+                    return false;
+                }
+                let earliest = (free & free.wrapping_neg()) << 1;
+                let port = if busy[0] & earliest == 0 { 0 } else { last };
+                busy[port] |= earliest;
             }
         }
+        self.busy = booked;
         true
-    }
-
-    #[inline]
-    fn take(&mut self, bank: usize, span: u32) {
-        // Earliest cycle with a free port: the highest word is set only where all ports are booked.
-        let full = self.busy[bank][self.ports - 1];
-        let place = (!(full >> 1) & span).trailing_zeros() + 1;
-        for port in 0..self.ports {
-            if self.busy[bank][port] >> place & 1 == 0 {
-                self.busy[bank][port] |= 1 << place;
-                return;
-            }
-        }
     }
 
     /// Books one read in each bank in the cycle after `now`, as memory instructions do.

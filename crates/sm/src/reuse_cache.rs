@@ -39,6 +39,22 @@ impl ReuseCache {
             && self.entries[register as usize & 1][slot] == (warp as u16) << 8 | register as u16
     }
 
+    /// As [`ReuseCache::needs`] for operands that name no register twice and need `without` reads
+    /// without the cache.
+    #[inline]
+    pub fn needs_of_distinct(&self, warp: u8, operands: &[Operand], without: [u8; 2]) -> [u8; 2] {
+        let mut needs = without;
+        for operand in operands {
+            for part in 0..operand.count.min(2) {
+                let register = operand.register.wrapping_add(part);
+                if self.holds(warp, register, operand.slot as usize) {
+                    needs[register as usize & 1] -= 1;
+                }
+            }
+        }
+        needs
+    }
+
     /// Reads per bank that `operands` of warp `warp` need from the register file, hits taken off.
     /// A register named twice counts once.
     pub fn needs(&self, warp: u8, operands: &[Operand]) -> [u8; 2] {
@@ -126,6 +142,24 @@ mod tests {
             let before = cache.hits;
             cache.leave_allocate(0, &operands(third));
             assert_eq!(cache.hits > before, third_hits, "{second:?}");
+        }
+    }
+
+    #[test]
+    fn both_ways_of_counting_agree_for_distinct_registers() {
+        let mut cache = ReuseCache::new(3);
+        cache.leave_allocate(1, &operands([(2, true), (5, true), (8, true)]));
+        for warp in [0, 1] {
+            for registers in [(2, 5, 8), (5, 2, 8), (2, 4, 6), (8, 7, 5)] {
+                let of = |register| (register, false);
+                let operands = operands([of(registers.0), of(registers.1), of(registers.2)]);
+                let without = ReuseCache::new(0).needs(0, &operands);
+                assert_eq!(
+                    cache.needs_of_distinct(warp, &operands, without),
+                    cache.needs(warp, &operands),
+                    "{registers:?}"
+                );
+            }
         }
     }
 

@@ -197,6 +197,7 @@ impl Sm {
         until: Cycle,
         ctas_wait: bool,
     ) -> Result<Pause, (Cycle, WarpSlot, Fault)> {
+        self.expect_ready_warps(source);
         loop {
             let next = self.next_cycle();
             if next >= until.0 {
@@ -223,6 +224,20 @@ impl Sm {
                 self.freed = false;
                 if ctas_wait {
                     return Ok(Pause::CtaFreed(Cycle(next)));
+                }
+            }
+        }
+    }
+
+    /// Has the host fetch what warps will touch that do not wait for something off the SM.
+    fn expect_ready_warps<S: Source>(&self, source: &S) {
+        for (sub_core, sub) in self.sub_cores.iter().enumerate() {
+            let mut left = sub.present & !sub.held;
+            while left != 0 {
+                let slot = left.trailing_zeros() as usize % SLOTS;
+                left &= left - 1;
+                if sub.long[slot] & sub.wait[slot] & sub.nonzero[slot] == 0 {
+                    self.expect((slot * SUB_CORES + sub_core) as u8, sub.pc[slot], source);
                 }
             }
         }

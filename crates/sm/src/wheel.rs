@@ -14,12 +14,19 @@ struct Node {
     next: u32,
 }
 
+/// The chain of nodes of one cycle.
+#[derive(Clone, Copy)]
+struct Ends {
+    first: u32,
+    last: u32,
+}
+
 /// Events by cycle, in the order in which they were scheduled within a cycle.
 pub struct Wheel {
     nodes: Vec<Node>,
     free: u32,
-    first: Box<[u32; HORIZON as usize]>,
-    last: Box<[u32; HORIZON as usize]>,
+    /// First and last node of each cycle, side by side: an event touches one cache line of the host.
+    cycles: Box<[Ends; HORIZON as usize]>,
     occupied: [u64; WORDS],
     /// Words of `occupied` that are not zero.
     summary: u32,
@@ -56,8 +63,12 @@ impl Wheel {
         Wheel {
             nodes: Vec::with_capacity(512),
             free: NONE,
-            first: Box::new([NONE; HORIZON as usize]),
-            last: Box::new([NONE; HORIZON as usize]),
+            cycles: Box::new(
+                [Ends {
+                    first: NONE,
+                    last: NONE,
+                }; HORIZON as usize],
+            ),
             occupied: [0; WORDS],
             summary: 0,
             far: std::collections::BinaryHeap::new(),
@@ -98,14 +109,15 @@ impl Wheel {
             index
         };
         let place = (cycle % HORIZON) as usize;
-        if self.first[place] == NONE {
-            self.first[place] = index;
+        let ends = &mut self.cycles[place];
+        if ends.first == NONE {
+            ends.first = index;
             self.occupied[place / 64] |= 1 << (place % 64);
             self.summary |= 1 << (place / 64);
         } else {
-            self.nodes[self.last[place] as usize].next = index;
+            self.nodes[ends.last as usize].next = index;
         }
-        self.last[place] = index;
+        ends.last = index;
     }
 
     /// The next event of cycle `now`, if any is left. Cycles before `now` must be empty.
@@ -116,12 +128,12 @@ impl Wheel {
             self.pull_far();
         }
         let place = (now % HORIZON) as usize;
-        let index = self.first[place];
+        let index = self.cycles[place].first;
         if index == NONE {
             return None;
         }
         let node = self.nodes[index as usize];
-        self.first[place] = node.next;
+        self.cycles[place].first = node.next;
         if node.next == NONE {
             self.occupied[place / 64] &= !(1 << (place % 64));
             if self.occupied[place / 64] == 0 {

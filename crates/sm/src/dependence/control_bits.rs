@@ -109,6 +109,7 @@ impl Sm {
     }
 
     /// A DEPBAR.LE of the warp in `slot` takes hold. Several may hold a warp at once.
+    #[inline(never)]
     pub(crate) fn depbar_holds(&mut self, slot: u8, counter: u8, at_most: u8, others: u8) {
         let limits = &mut self.warps[slot as usize].depbar;
         for (index, limit) in limits.iter_mut().enumerate() {
@@ -123,6 +124,7 @@ impl Sm {
         self.look_at_depbar(slot);
     }
 
+    #[inline(never)]
     fn look_at_depbar(&mut self, slot: u8) {
         let sub = &self.sub_cores[slot as usize % SUB_CORES];
         let counters = &sub.counters[slot as usize / SUB_CORES];

@@ -9,6 +9,7 @@ use crate::sm::{SUB_CORES, Sm};
 impl Sm {
     /// Whether the next instruction of a warp touches a register that a deferred operation has not
     /// delivered (DESIGN.md V5); if so, holds the warp until it has.
+    #[inline(never)]
     pub(crate) fn touches_deferred<S: Source>(
         &mut self,
         slot: u8,
@@ -51,6 +52,7 @@ impl Sm {
     }
 
     /// A deferred operation of the warp in `slot` has delivered.
+    #[inline(never)]
     pub(crate) fn deferred_done(&mut self, slot: u8, index: RecordIndex) {
         let before = self.deferred_under_way.len();
         self.deferred_under_way

@@ -22,6 +22,7 @@ pub enum Hold {
 
 impl Sm {
     /// Keeps the warp in `slot` from issuing.
+    #[inline(never)]
     pub(crate) fn hold(&mut self, slot: u8, hold: Hold) {
         let sub = &mut self.sub_cores[slot as usize % SUB_CORES];
         let local = slot as usize / SUB_CORES;
@@ -31,6 +32,7 @@ impl Sm {
     }
 
     /// The warp in `slot` is no longer held for this reason.
+    #[inline(never)]
     pub(crate) fn release(&mut self, slot: u8, hold: Hold) {
         let sub = &mut self.sub_cores[slot as usize % SUB_CORES];
         let local = slot as usize / SUB_CORES;

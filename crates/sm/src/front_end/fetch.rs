@@ -45,7 +45,9 @@ pub struct Fetch {
     next: [u32; 16],
     /// Reserved entries.
     count: [u8; 16],
-    /// Cycle from which each reserved entry can issue, oldest first; NEVER while it waits for a line.
+    /// Place of the oldest entry.
+    head: [u8; 16],
+    /// Cycle from which each reserved entry can issue, a ring; NEVER while it waits for a line.
     valid: [[u64; MOST_ENTRIES]; 16],
     /// Not before this cycle (redirect delay).
     not_before: [u64; 16],
@@ -74,6 +76,7 @@ impl Fetch {
             end,
             next: [0; 16],
             count: [0; 16],
+            head: [0; 16],
             valid: [[NEVER; MOST_ENTRIES]; 16],
             not_before: [0; 16],
             epoch: [0; 16],
@@ -121,14 +124,18 @@ impl Fetch {
     /// The oldest instruction of a warp was issued in cycle `now`.
     #[inline]
     pub fn pop(&mut self, slot: usize, now: u64) {
-        let count = self.count[slot] as usize;
-        let valid = &mut self.valid[slot];
-        valid.copy_within(1..count, 0);
-        self.count[slot] = count as u8 - 1;
+        self.head[slot] = self.head[slot].wrapping_add(1);
+        self.count[slot] -= 1;
         if self.next[slot] < self.end {
             self.room |= 1 << slot;
         }
         self.look_at_head(slot, now);
+    }
+
+    /// Entry `index` of a warp, counted from the oldest.
+    #[inline]
+    fn entry(&mut self, slot: usize, index: usize) -> &mut u64 {
+        &mut self.valid[slot][(self.head[slot] as usize + index) % MOST_ENTRIES]
     }
 
     #[inline]
@@ -136,7 +143,7 @@ impl Fetch {
         let head = if self.count[slot] == 0 {
             NEVER
         } else {
-            self.valid[slot][0]
+            *self.entry(slot, 0)
         };
         if head <= now + 1 {
             self.valid_heads |= 1 << slot;
@@ -193,7 +200,7 @@ impl Fetch {
                 }
             };
             let count = self.count[slot] as usize;
-            self.valid[slot][count] = valid;
+            *self.entry(slot, count) = valid;
             self.count[slot] = count as u8 + 1;
             self.next[slot] += 1;
             if count + 1 == self.entries || self.next[slot] >= self.end {
@@ -254,7 +261,7 @@ impl Fetch {
             let oldest = self.next[slot].wrapping_sub(self.count[slot] as u32);
             let entry = pc.wrapping_sub(oldest) as usize;
             if entry < self.count[slot] as usize {
-                self.valid[slot][entry] = now + self.to_issue;
+                *self.entry(slot, entry) = now + self.to_issue;
                 if entry == 0 {
                     self.look_at_head(slot, now);
                 }

@@ -45,6 +45,8 @@ struct Waiter {
 pub struct Level0 {
     tags: Tags,
     instructions_per_line: u32,
+    /// The same as a shift, if it is a power of two: a division per fetch shows.
+    line_shift: Option<u32>,
     perfect: bool,
     outstanding: usize,
     /// Last line that each warp hit, and the generation of the tags at that time.
@@ -73,6 +75,9 @@ impl Level0 {
         Level0 {
             tags: Tags::new(level0.sets, level0.ways),
             instructions_per_line,
+            line_shift: instructions_per_line
+                .is_power_of_two()
+                .then(|| instructions_per_line.trailing_zeros()),
             perfect: level0.perfect,
             outstanding: level0.outstanding as usize,
             remembered: [(u32::MAX, 0); 16],
@@ -89,7 +94,10 @@ impl Level0 {
     /// Fetch of the instruction at `pc` (in instructions) by the warp in local slot `slot`.
     #[inline]
     pub fn access(&mut self, slot: u8, pc: u32, epoch: u32, now: u64) -> Access {
-        let line = pc / self.instructions_per_line;
+        let line = match self.line_shift {
+            Some(shift) => pc >> shift,
+            None => pc / self.instructions_per_line,
+        };
         if self.perfect || self.remembered[slot as usize] == (line, self.tags.generation()) {
             self.hits += 1;
             return Access::Hit;

@@ -16,6 +16,7 @@ impl Sm {
 
     /// One request onto the link to the shared instruction and constant cache: the clients in rotation,
     /// demands before constants before prefetches.
+    #[inline(never)]
     pub(crate) fn serve_link(&mut self) {
         let now = self.now;
         self.level1.armed = false;
@@ -59,6 +60,7 @@ impl Sm {
         }
     }
 
+    #[inline(never)]
     pub(crate) fn line_arrives(&mut self, line: u32, client: u8, purpose: Purpose) {
         let now = self.now;
         if client == MEMORY_UNIT {

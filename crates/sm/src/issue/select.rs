@@ -1,7 +1,7 @@
 //! The issue decision of one cycle: who is tried, what stops it, and what issuing changes
 //! (MODEL.md §2.1 to 2.4).
 
-use source::{Cycle, Fault, Operation, Pc, Source, Special, WarpSlot};
+use source::{Cycle, Fault, LaneMask, Operation, Pc, Source, Special, WarpSlot};
 
 use super::cggty;
 use crate::dependence::Hold;
@@ -125,7 +125,11 @@ impl Sm {
         source.issue(shared, WarpSlot(warp_slot), Pc(pc), Cycle(now + 1), effect)?;
         let (lanes, active) = (effect.lanes, effect.active);
         self.statistics.warp_instructions += 1;
-        self.statistics.thread_instructions += lanes.count_ones() as u64;
+        self.statistics.thread_instructions += match lanes {
+            LaneMask::MAX => 32,
+            // Many host instructions where the target has none for it.
+            lanes => lanes.count_ones() as u64,
+        };
 
         let row = &self.program.rows[pc as usize];
         let variable = row.path != Path::Fixed;
@@ -192,6 +196,7 @@ impl Sm {
                 .get(next as usize)
                 .map_or(0, |row| row.wait_mask);
             sub.look_at_counters(slot);
+            self.expect(warp_slot, next, source);
         }
 
         let mut latched = Latched {
@@ -212,6 +217,23 @@ impl Sm {
         self.special(pc, warp_slot);
         self.after_issue(warp_slot);
         Ok(())
+    }
+
+    /// Has the host fetch what the instruction at `pc` of the warp in `slot` will touch: the registers of
+    /// all SMs together exceed its caches, and it need not wait for each when the time has come.
+    #[inline]
+    pub(crate) fn expect<S: Source>(&self, slot: u8, pc: u32, source: &S) {
+        let Some(row) = self.program.rows.get(pc as usize) else {
+            return;
+        };
+        for marks in [row.reads, row.writes] {
+            for mark in self.program.marks(marks) {
+                self.hazards.expect(slot, mark);
+                if (mark.first as usize) < self.program.registers {
+                    source.expect(WarpSlot(slot), mark.first, mark.count);
+                }
+            }
+        }
     }
 
     /// Makes a record for a memory instruction and enters it where others look for it.
@@ -256,6 +278,7 @@ impl Sm {
     }
 
     /// The part of the hazard check that concerns LDGSTS.
+    #[inline]
     fn check_copies(&mut self, index: u16, pc: u32, warp_slot: u8) {
         if !self.effect.accesses {
             return;

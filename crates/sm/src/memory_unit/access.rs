@@ -209,6 +209,7 @@ impl Sm {
     }
 
     /// A constant load looks up its lines.
+    #[inline(never)]
     pub(crate) fn access_constant(&mut self, index: RecordIndex) {
         let now = self.now;
         let record = &mut self.unit.records[index];
@@ -240,6 +241,7 @@ impl Sm {
     }
 
     /// A constant line arrived at the memory unit.
+    #[inline(never)]
     pub(crate) fn constant_line_arrives(&mut self, line: u32) {
         let now = self.now;
         self.unit.constants.arrive(line, now);

@@ -83,6 +83,7 @@ impl Sm {
 
     /// The read half of an LDGSTS is done: the counter falls a little later, the data go on to shared
     /// memory.
+    #[inline(never)]
     fn copy_read(&mut self, index: RecordIndex) {
         let parameters = &self.parameters.memory_unit;
         let (release, transfer) = (parameters.copy_release, parameters.copy_transfer);

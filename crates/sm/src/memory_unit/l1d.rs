@@ -21,6 +21,21 @@ hardware::parameters! {
 /// Bytes of a line; a property of the address format (sector masks have four bits).
 const LINE_SECTORS: u64 = 4;
 const EMPTY: u64 = u64::MAX;
+/// Missing sectors in the state of a line.
+const MISSING: u64 = 0xf;
+
+/// Sector `part` in the state of a line: missing.
+#[inline]
+const fn missing(part: usize) -> u64 {
+    1 << part
+}
+
+/// Sector `part` in the state of a line: valid.
+#[inline]
+const fn valid(part: usize) -> u64 {
+    0x10 << part
+}
+
 /// No waiting record.
 pub const NO_WAITER: u32 = u32::MAX;
 
@@ -32,9 +47,8 @@ pub struct L1d {
     tags: Vec<u64>,
     /// Way found or filled last.
     last_way: usize,
-    used: Vec<u64>,
-    valid: Vec<u8>,
-    pending: Vec<u8>,
+    /// By line: cycle of the last use << 8 | valid sectors << 4 | missing sectors.
+    states: Vec<u64>,
     request: Vec<[u32; 4]>,
     missing: u32,
     limit: u32,
@@ -73,9 +87,7 @@ impl L1d {
             hashed: parameters.hashed,
             tags: vec![EMPTY; sets * ways],
             last_way: usize::MAX,
-            used: vec![0; sets * ways],
-            valid: vec![0; sets * ways],
-            pending: vec![0; sets * ways],
+            states: vec![0; sets * ways],
             request: vec![[0; 4]; sets * ways],
             missing: 0,
             limit: parameters.outstanding,
@@ -128,15 +140,15 @@ impl L1d {
                 best = Some(way);
                 break;
             }
-            if self.pending[way] == 0 && best.is_none_or(|b| self.used[way] < self.used[b]) {
+            let state = self.states[way];
+            if state & MISSING == 0 && best.is_none_or(|b| state >> 8 < self.states[b] >> 8) {
                 best = Some(way);
             }
         }
         let way = best?;
         self.tags[way] = line;
         self.last_way = way;
-        self.valid[way] = 0;
-        self.pending[way] = 0;
+        self.states[way] &= !0xff;
         Some(way)
     }
 
@@ -164,12 +176,13 @@ impl L1d {
         let (line, part) = (sector / LINE_SECTORS, (sector % LINE_SECTORS) as usize);
         let found = self.find(line);
         if let Some(way) = found {
-            self.used[way] = now;
-            if self.valid[way] >> part & 1 == 1 {
+            let state = &mut self.states[way];
+            *state = now << 8 | *state & 0xff;
+            if *state & valid(part) != 0 {
                 self.load_hits += 1;
                 return Lookup::Hit;
             }
-            if self.pending[way] >> part & 1 == 1 {
+            if *state & missing(part) != 0 {
                 self.load_misses += 1;
                 let id = RequestId(self.request[way][part]);
                 if let Outstanding::Sector { waiters, .. } = *port.waiting(id) {
@@ -196,8 +209,8 @@ impl L1d {
         };
         let id = port.send(leaves, RequestKind::Read, Sector(sector), waits);
         if let Some(way) = way {
-            self.used[way] = now;
-            self.pending[way] |= 1 << part;
+            let state = &mut self.states[way];
+            *state = now << 8 | *state & 0xff | missing(part);
             self.request[way][part] = id.0;
         }
         Lookup::Waits
@@ -214,16 +227,15 @@ impl L1d {
         mut wake: impl FnMut(u16),
     ) {
         self.missing -= 1;
-        let part = sector % LINE_SECTORS;
+        let part = (sector % LINE_SECTORS) as usize;
         if place != u32::MAX {
             let way = place as usize;
             // The line may have been dropped and asked for again meanwhile.
             if self.tags[way] == sector / LINE_SECTORS
-                && self.pending[way] >> part & 1 == 1
-                && self.request[way][part as usize] == id.0
+                && self.states[way] & missing(part) != 0
+                && self.request[way][part] == id.0
             {
-                self.pending[way] &= !(1 << part);
-                self.valid[way] |= 1 << part;
+                self.states[way] = self.states[way] & !missing(part) | valid(part);
             }
         }
         // The list starts with the youngest; the oldest goes first.
@@ -248,7 +260,7 @@ impl L1d {
     /// one is fetched when it is read (lazy fetch on read).
     #[inline]
     pub fn store(&mut self, sector: u64, bytes: u8, now: u64) {
-        let (line, part) = (sector / LINE_SECTORS, sector % LINE_SECTORS);
+        let (line, part) = (sector / LINE_SECTORS, (sector % LINE_SECTORS) as usize);
         let found = self.find(line);
         if found.is_some() {
             self.store_hits += 1;
@@ -256,9 +268,10 @@ impl L1d {
             self.store_misses += 1;
         }
         if let Some(way) = found.or_else(|| self.victim(line)) {
-            self.used[way] = now;
+            let state = &mut self.states[way];
+            *state = now << 8 | *state & 0xff;
             if bytes as u64 == Sector::BYTES {
-                self.valid[way] |= 1 << part;
+                *state |= valid(part);
             }
         }
     }
@@ -266,16 +279,16 @@ impl L1d {
     /// Drops `sector` (DESIGN.md V2). A fill on its way no longer makes it valid.
     pub fn drop_sector(&mut self, sector: u64) {
         if let Some(way) = self.find(sector / LINE_SECTORS) {
-            let part = sector % LINE_SECTORS;
-            self.valid[way] &= !(1 << part);
-            self.pending[way] &= !(1 << part);
+            let part = (sector % LINE_SECTORS) as usize;
+            self.states[way] &= !(valid(part) | missing(part));
         }
     }
 
     /// Drops everything (CCTL.IVALL, acquiring fences).
     pub fn invalidate(&mut self) {
         self.tags.fill(EMPTY);
-        self.valid.fill(0);
-        self.pending.fill(0);
+        for state in &mut self.states {
+            *state &= !0xff;
+        }
     }
 }

@@ -28,6 +28,42 @@ struct Staged {
     asked: bool,
 }
 
+impl Staged {
+    /// Works out its stage times as far as they follow from when the instruction ahead leaves each stage.
+    #[inline]
+    fn propagate(&mut self, ahead: &[u64; STAGES], ready: &mut impl FnMut(RecordIndex, u64)) {
+        loop {
+            let stage = self.stage as usize % STAGES;
+            let done = self.entered + self.lengths[stage] as u64;
+            let mut next = stage + 1;
+            let mut free = 0;
+            while next < STAGES {
+                free = free.max(ahead[next]);
+                if self.lengths[next] > 0 {
+                    break;
+                }
+                next += 1;
+            }
+            if next == STAGES {
+                self.ready = done;
+                ready(self.record, done);
+                return;
+            }
+            if free == UNKNOWN {
+                return;
+            }
+            let moves = done.max(free);
+            // One stage, or a few that it skips.
+            self.leaves[stage] = moves;
+            for skipped in stage + 1..next {
+                self.leaves[skipped] = moves;
+            }
+            self.stage = next as u8;
+            self.entered = moves;
+        }
+    }
+}
+
 /// Input latch, queue and address stages of one sub-core.
 pub struct Stages {
     capacity: usize,
@@ -36,6 +72,11 @@ pub struct Stages {
     /// Instructions that wait for the first stage: (record, stage lengths, first cycle possible).
     queue: VecDeque<(RecordIndex, [u8; STAGES], u64)>,
     staged: VecDeque<Staged>,
+    /// Places taken.
+    taken: usize,
+    /// First cycle in which the head of the queue could enter the first stage; UNKNOWN if there is none
+    /// or it depends on a hand-over.
+    head_enters: u64,
     /// When the instruction that left the stages last left each of them.
     left: [u64; STAGES],
 }
@@ -48,7 +89,26 @@ impl Stages {
             latch: None,
             queue: VecDeque::with_capacity(capacity as usize),
             staged: VecDeque::with_capacity(capacity as usize),
+            taken: 0,
+            head_enters: UNKNOWN,
             left: [0; STAGES],
+        }
+    }
+
+    /// Works out when the head of the queue could enter the first stage.
+    #[inline]
+    fn look_at_head(&mut self) {
+        self.head_enters = UNKNOWN;
+        if let Some((_, lengths, from)) = self.queue.front() {
+            let free = self.staged.back().map_or(&self.left, |last| &last.leaves);
+            let mut enters = *from;
+            for (length, &free) in lengths.iter().zip(free) {
+                enters = enters.max(free);
+                if *length > 0 {
+                    break;
+                }
+            }
+            self.head_enters = enters;
         }
     }
 
@@ -69,28 +129,25 @@ impl Stages {
     #[inline]
     pub fn latch_to_queue(&self, now: u64) -> Option<RecordIndex> {
         let (record, from) = self.latch?;
-        (now >= from && self.queue.len() + self.staged.len() < self.capacity).then_some(record)
+        (now >= from && self.taken < self.capacity).then_some(record)
     }
 
     /// Moves the latched instruction to the queue.
     #[inline]
     pub fn enqueue(&mut self, lengths: [u8; STAGES], now: u64) {
         if let Some((record, _)) = self.latch.take() {
+            self.taken += 1;
             self.queue.push_back((record, lengths, now + 1));
+            if self.queue.len() == 1 {
+                self.look_at_head();
+            }
         }
     }
 
     /// Whether the head of the queue could enter the first stage in cycle `now`.
     #[inline]
     pub fn head_ready(&self, now: u64) -> bool {
-        match self.queue.front() {
-            Some(&(_, lengths, from)) => {
-                let first = first_stage(&lengths);
-                let free = self.staged.back().map_or(&self.left, |last| &last.leaves);
-                now >= from && free[..=first].iter().all(|&leaves| leaves <= now)
-            }
-            None => false,
-        }
+        self.head_enters <= now
     }
 
     /// Next cycle after `now` in which the latch or the head of the queue may move; UNKNOWN if that
@@ -99,22 +156,17 @@ impl Stages {
     pub fn next_entry(&self, now: u64) -> u64 {
         let mut next = UNKNOWN;
         if let Some((_, from)) = self.latch
-            && self.queue.len() + self.staged.len() < self.capacity
+            && self.taken < self.capacity
         {
             next = from.max(now + 1);
         }
-        if let Some((_, lengths, from)) = self.queue.front() {
-            let first = first_stage(lengths);
-            let free = self.staged.back().map_or(&self.left, |last| &last.leaves);
-            let free = free[..=first].iter().copied().max().unwrap_or(0);
-            if free != UNKNOWN {
-                next = next.min(free.max(*from).max(now + 1));
-            }
+        if self.head_enters != UNKNOWN {
+            next = next.min(self.head_enters.max(now + 1));
         }
         next
     }
 
-    /// The head enters the first stage in cycle `now`.
+    /// The head enters the first stage in cycle `now`. To be followed by [`Stages::propagate`].
     pub fn enter(&mut self, now: u64) {
         if let Some((record, lengths, _)) = self.queue.pop_front() {
             let first = first_stage(&lengths);
@@ -135,35 +187,18 @@ impl Stages {
     /// Works out all stage times that follow from what is known. Calls `ready(record, cycle)` once
     /// for each instruction whose hand-over cycle became known.
     pub fn propagate(&mut self, mut ready: impl FnMut(RecordIndex, u64)) {
+        // Both halves of the queue in turn: its own iterator costs more than the work.
+        let (first, second) = self.staged.as_mut_slices();
         let mut ahead = &self.left;
-        for staged in &mut self.staged {
-            while staged.ready == UNKNOWN {
-                let stage = staged.stage as usize;
-                let done = staged.entered + staged.lengths[stage] as u64;
-                let mut next = stage + 1;
-                let mut free = 0;
-                while next < STAGES {
-                    free = free.max(ahead[next]);
-                    if staged.lengths[next] > 0 {
-                        break;
-                    }
-                    next += 1;
+        for half in [first, second] {
+            for staged in half {
+                if staged.ready == UNKNOWN {
+                    staged.propagate(ahead, &mut ready);
                 }
-                if next == STAGES {
-                    staged.ready = done;
-                    ready(staged.record, done);
-                    break;
-                }
-                if free == UNKNOWN {
-                    break;
-                }
-                let moves = done.max(free);
-                staged.leaves[stage..next].fill(moves);
-                staged.stage = next as u8;
-                staged.entered = moves;
+                ahead = &staged.leaves;
             }
-            ahead = &staged.leaves;
         }
+        self.look_at_head();
     }
 
     /// Cycle from which the oldest instruction asks for hand-over, told once.
@@ -184,12 +219,14 @@ impl Stages {
 
     /// Instructions in the latch, the queue and the stages.
     pub fn len(&self) -> usize {
-        self.latch.iter().len() + self.queue.len() + self.staged.len()
+        self.latch.iter().len() + self.taken
     }
 
-    /// The shared unit takes the oldest instruction in cycle `now`.
+    /// The shared unit takes the oldest instruction in cycle `now`. To be followed by
+    /// [`Stages::propagate`].
     pub fn hand_over(&mut self, now: u64) -> Option<RecordIndex> {
         let staged = self.staged.pop_front()?;
+        self.taken -= 1;
         self.left = staged.leaves;
         for left in &mut self.left {
             if *left == UNKNOWN {
