@@ -605,7 +605,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         HMMA | QMMA | IMMA | DMMA | BMMA => {
             Op::Vector(Vector::Tensor(family::tensor::lower(opcode, r)?))
         }
-        LDG | LD | LDL | LDS | LDC | ULDC | LDSM | LDGSTS | STG | ST | STL | STS | QSPC => {
+        LDG | LD | LDL | LDS | LDC | ULDC | LDSM | LDGSTS | STG | ST | STL | STS | STSM | QSPC => {
             Op::Memory(memory::lower(opcode, r)?)
         }
         ATOM | ATOMG | ATOMS | RED | ARRIVES => Op::Atomic(family::atomic::lower(opcode, r)?),
@@ -640,7 +640,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             return refuse("clusters of CTAs and dependent grids (a unit of Hopper)");
         }
         LDGMC => return refuse("multicast memory (a unit of Hopper)"),
-        STSM | ULEPC | VHMNMX => return refuse("an instruction of sm_90"),
+        ULEPC | VHMNMX => return refuse("an instruction of sm_90"),
     })
 }
 

@@ -2,7 +2,7 @@
 //! of n columns of k elements, both in memory order.
 
 use crate::inputs::{Inputs, Output, ReferenceError};
-use crate::values::{ElementType, Values};
+use crate::values::{ElementType, Values, half_from_f64};
 
 struct Shape {
     m: usize,
@@ -60,6 +60,13 @@ fn output(inputs: &Inputs, shape: &Shape, sums: Vec<i64>) -> Result<Vec<Output>,
             let mut c = inputs.f32s("c", size)?;
             c.iter_mut().zip(sums).for_each(|(c, sum)| *c = sum as f32);
             Values::F32(c)
+        }
+        ElementType::F16 => {
+            let mut c = inputs.f16s("c", size)?;
+            c.iter_mut()
+                .zip(sums)
+                .for_each(|(c, sum)| *c = half_from_f64(sum as f64));
+            Values::F16(c)
         }
         _ => {
             let mut c = inputs.i32s("c", size)?;

@@ -62,7 +62,7 @@ fn memory(instruction: &Instruction) -> Option<MemoryShape> {
         ATOM | ATOMG => MemoryKind::GlobalAtomic,
         LDS => MemoryKind::SharedLoad,
         LDSM => MemoryKind::MatrixLoad,
-        STS => MemoryKind::SharedStore,
+        STS | STSM => MemoryKind::SharedStore,
         ATOMS | ARRIVES | SYNCS => MemoryKind::SharedAtomic,
         LDC => MemoryKind::ConstantLoad,
         LDGSTS => MemoryKind::CopyToShared,
@@ -88,8 +88,8 @@ fn uniform_address(instruction: &Instruction) -> bool {
 /// Bytes per lane.
 fn bytes(instruction: &Instruction) -> u8 {
     let has = |modifier| instruction.has(modifier);
-    if instruction.opcode == Opcode::LDSM {
-        // Every lane gets one register per matrix.
+    if matches!(instruction.opcode, Opcode::LDSM | Opcode::STSM) {
+        // Every lane has one register per matrix.
         return if has(Modifier::N4) {
             16
         } else if has(Modifier::N2) {

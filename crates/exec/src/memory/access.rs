@@ -130,6 +130,12 @@ pub(crate) fn execute<P: Port>(
             matrices,
             transpose,
         } => matrix::load(unit, row, address, matrices, transpose, mask, effect),
+        Op::StoreMatrix {
+            row,
+            ref address,
+            matrices,
+            transpose,
+        } => matrix::store(unit, row, address, matrices, transpose, mask, effect),
         Op::Copy {
             ref to,
             ref from,

@@ -99,6 +99,13 @@ pub(crate) enum Op {
         matrices: u8,
         transpose: bool,
     },
+    /// STSM: the same into shared memory; `None` for RZ.
+    StoreMatrix {
+        row: Option<u16>,
+        address: Address,
+        matrices: u8,
+        transpose: bool,
+    },
     /// LDGSTS.
     Copy {
         to: Address,
@@ -270,6 +277,17 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let address = r.address(false)?;
             Op::LoadMatrix {
                 row,
+                address,
+                matrices: matrices as u8,
+                transpose: r.has(MT88),
+            }
+        }
+        Opcode::STSM => {
+            r.only(&[N16, M88, MT88, N2, N4])?;
+            let matrices: u16 = r.choose(&[(N2, 2), (N4, 4)], 1);
+            let address = r.address(false)?;
+            Op::StoreMatrix {
+                row: r.register_source(matrices)?,
                 address,
                 matrices: matrices as u8,
                 transpose: r.has(MT88),

@@ -424,6 +424,44 @@ fn ldsm_distributes_rows() {
 }
 
 #[test]
+fn stsm_gathers_rows() {
+    let mut bench = Bench::new();
+    // Matrix m's row i at 128 m + 16 i bytes; lanes hold element (i, j) of it as 64 m + 8 i + j.
+    set(&mut bench.warp, 1, |lane| 16 * lane as u32);
+    for m in 0..4 {
+        set(&mut bench.warp, 4 + m, |lane| {
+            let first = (64 * m + 8 * (lane / 4) + 2 * (lane % 4)) as u32;
+            first | (first + 1) << 16
+        });
+    }
+    bench.run(&instruction(
+        Opcode::STSM,
+        &[M::N16, M::M88, M::N4],
+        &[at(1, 0), r(4)],
+    ));
+    for k in 0..256u32 {
+        assert_eq!(u16::from_le_bytes(bench.shared.read::<2>(2 * k)), k as u16);
+    }
+    bench.run(&instruction(
+        Opcode::STSM,
+        &[M::N16, M::MT88, M::N2],
+        &[at(1, 0), r(4)],
+    ));
+    for m in 0..2u32 {
+        for i in 0..8 {
+            for j in 0..8 {
+                let stored = bench.shared.read::<2>(128 * m + 16 * i + 2 * j);
+                assert_eq!(u32::from(u16::from_le_bytes(stored)), 64 * m + 8 * j + i);
+            }
+        }
+    }
+    assert_eq!(
+        (bench.effect.access.lanes, bench.effect.access.bytes),
+        (0xffff, 16)
+    );
+}
+
+#[test]
 fn copies_to_shared_memory_with_zero_fill() {
     let mut bench = Bench::new();
     let data: Vec<u8> = (0..1024u32).map(|k| (k % 251) as u8).collect();
