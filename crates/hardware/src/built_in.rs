@@ -33,6 +33,10 @@ built_in! {
     Gpu "rtx-3090";
     Gpu "a100-sxm4-40gb";
     Gpu "rtx-4090";
+    Family "turing";
+    Gpu "rtx-2080-ti";
+    Gpu "rtx-2070-super";
+    Gpu "h100-pcie";
 }
 
 /// The embedded document of that name.

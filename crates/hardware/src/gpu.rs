@@ -170,7 +170,9 @@ impl Gpu {
     pub fn check(&mut self, declared: &[&'static [Declaration]]) -> Result<(), HardwareError> {
         self.adopt(declared)?;
         for declaration in self.declared.values() {
-            check(declaration, self.given(declaration)?)?;
+            if self.entries.contains_key(declaration.key) || !declaration.optional {
+                check(declaration, self.given(declaration)?)?;
+            }
         }
         for entry in self.entries.values() {
             if !self.declared.contains_key(entry.key.as_str()) {
@@ -215,6 +217,11 @@ impl Gpu {
             .map(|entry| (entry.key.as_str(), &entry.value))
     }
 
+    /// Whether the GPU has a value for `key`.
+    pub fn has(&self, key: &str) -> bool {
+        self.entries.contains_key(key)
+    }
+
     /// The value of one key.
     ///
     /// # Errors
@@ -235,6 +242,9 @@ impl Gpu {
                 nearest: Vec::new(),
             });
         };
+        if let (false, Some(absent)) = (self.entries.contains_key(declaration.key), T::absent()) {
+            return Ok(absent);
+        }
         let entry = self.given(declaration)?;
         check(declaration, entry)?;
         T::from_value(&entry.value).map_err(|mismatch| fault(declaration, entry, mismatch))

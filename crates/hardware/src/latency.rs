@@ -56,7 +56,7 @@ macro_rules! tables {
     };
 }
 
-tables! { 80 86 89 }
+tables! { 75 80 86 89 90 }
 
 /// What can be wrong with a latency table.
 #[derive(Debug, Error, PartialEq, Eq)]

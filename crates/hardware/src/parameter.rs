@@ -15,6 +15,8 @@ pub struct Declaration {
     pub doc: &'static str,
     /// The values it may take, as text: `0..=1000`, or the names of a choice.
     pub range: &'static str,
+    /// Whether a GPU may leave it out, because it has no such thing.
+    pub optional: bool,
     /// Whether a value is of the right kind and inside the range.
     pub check: fn(&Value) -> Result<(), Mismatch>,
 }
@@ -41,11 +43,30 @@ pub trait Parameter: Sized {
     const KIND: &'static str;
     /// The values that the type itself allows, as text, for a parameter declared with `..`.
     const DOMAIN: &'static str;
+    /// Whether a GPU may leave the parameter out.
+    const OPTIONAL: bool = false;
+    /// What a parameter that is left out is.
+    fn absent() -> Option<Self> {
+        None
+    }
     /// The typed value.
     ///
     /// # Errors
     /// A [`Mismatch`] if the value is of another kind or does not fit the type.
     fn from_value(value: &Value) -> Result<Self, Mismatch>;
+}
+
+/// A parameter that a GPU leaves out where it has no such thing.
+impl<T: Parameter> Parameter for Option<T> {
+    const KIND: &'static str = T::KIND;
+    const DOMAIN: &'static str = T::DOMAIN;
+    const OPTIONAL: bool = true;
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+    fn from_value(value: &Value) -> Result<Self, Mismatch> {
+        T::from_value(value).map(Some)
+    }
 }
 
 macro_rules! integer_parameter {
@@ -130,6 +151,12 @@ impl<T: PartialOrd> Bounds<T> for RangeInclusive<T> {
     }
 }
 
+impl<T: PartialOrd> Bounds<Option<T>> for RangeInclusive<T> {
+    fn holds(&self, value: &Option<T>) -> bool {
+        value.as_ref().is_none_or(|value| self.contains(value))
+    }
+}
+
 impl<T: PartialOrd> Bounds<T> for RangeFrom<T> {
     fn holds(&self, value: &T) -> bool {
         self.contains(value)
@@ -170,6 +197,8 @@ pub const fn range_text(expression: &'static str, domain: &'static str) -> &'sta
 }
 
 /// Declares a structure of parameters: its fields, their keys, units, ranges and documentation.
+///
+/// A field of type `Option<T>` is a parameter that a GPU may leave out.
 ///
 /// The structure gets `DECLARED`, the list of its [`Declaration`]s, and `load`, which reads it
 /// from a [`Gpu`](crate::Gpu).
@@ -215,6 +244,7 @@ macro_rules! parameters {
                         stringify!($range),
                         <$type as $crate::Parameter>::DOMAIN,
                     ),
+                    optional: <$type as $crate::Parameter>::OPTIONAL,
                     check: |value| $crate::typed::<$type>(value, $range).map(|_| ()),
                 },
             )*];

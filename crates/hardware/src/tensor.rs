@@ -2,24 +2,25 @@
 //! (MODEL.md §6, the caution on intervals).
 
 crate::parameters! {
-    /// Dense multiply-adds per cycle of one sub-core's tensor core.
+    /// Dense multiply-adds per cycle of one sub-core's tensor core; a GPU leaves out the types that its
+    /// tensor cores do not know.
     pub struct TensorParameters = "tensor" {
         /// Half inputs, half accumulator.
         f16_f16: u32, "FMA/cycle", 1..=65_536;
         /// Half inputs, single accumulator.
         f16_f32: u32, "FMA/cycle", 1..=65_536;
         /// bfloat16 inputs, single accumulator.
-        bf16: u32, "FMA/cycle", 1..=65_536;
+        bf16: Option<u32>, "FMA/cycle", 1..=65_536;
         /// TF32 inputs, single accumulator.
-        tf32: u32, "FMA/cycle", 1..=65_536;
+        tf32: Option<u32>, "FMA/cycle", 1..=65_536;
         /// 8-bit integer inputs.
         int8: u32, "FMA/cycle", 1..=65_536;
         /// 4-bit integer inputs.
-        int4: u32, "FMA/cycle", 1..=65_536;
+        int4: Option<u32>, "FMA/cycle", 1..=65_536;
         /// Single-bit inputs.
-        binary: u32, "FMA/cycle", 1..=65_536;
+        binary: Option<u32>, "FMA/cycle", 1..=65_536;
         /// Double inputs (DMMA).
-        double: f64, "FMA/cycle", 0.001..=65_536.0;
+        double: Option<f64>, "FMA/cycle", 0.001..=65_536.0;
     }
 }
 

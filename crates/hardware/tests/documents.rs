@@ -188,6 +188,7 @@ fn declarations_of_the_rest(gpu: &Gpu, except: &str) -> &'static [Declaration] {
             unit: "",
             doc: "",
             range: "",
+            optional: false,
             check: |_| Ok(()),
         })
         .collect();

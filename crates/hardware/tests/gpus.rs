@@ -33,11 +33,14 @@ fn the_gpus_that_must_be_there_are() {
             "rtx-3080-ti",
             "rtx-3090",
             "a100-sxm4-40gb",
-            "rtx-4090"
+            "rtx-4090",
+            "rtx-2080-ti",
+            "rtx-2070-super",
+            "h100-pcie"
         ]
     );
     let architectures: Vec<u32> = gpus().map(|gpu| gpu.architecture()).collect();
-    assert_eq!(architectures, [86, 86, 86, 86, 80, 89]);
+    assert_eq!(architectures, [86, 86, 86, 86, 80, 89, 75, 75, 90]);
     assert_eq!(
         Gpu::load("rtx-3090").unwrap().title(),
         "NVIDIA GeForce RTX 3090"
@@ -71,6 +74,9 @@ fn every_key_is_explained() {
     assert!(known.len() > 5);
     for gpu in gpus() {
         for declaration in hardware::DECLARED.iter().copied().flatten() {
+            if declaration.optional && !gpu.has(declaration.key) {
+                continue;
+            }
             let explained = gpu.explain(declaration.key).unwrap();
             assert_eq!(
                 (declaration.check)(&explained.value),
@@ -139,39 +145,34 @@ fn rates_and_clocks_give_the_peak_figures_of_the_data_sheet() {
         let peak = PeakParameters::load(&gpu).unwrap();
         let sub_cores = f64::from(card.sms * card.sub_cores_per_sm);
         // Two operations per multiply-add, MHz to tera.
-        let tera = |rate: f64| rate * sub_cores * card.boost_clock * 2e-6;
-        let lanes = if card.architecture == 80 { 16.0 } else { 32.0 };
-        near(&gpu, "fp32", tera(lanes), peak.fp32, 0.01);
-        let lanes = if card.architecture == 80 { 8.0 } else { 0.5 };
-        near(&gpu, "fp64", tera(lanes), peak.fp64, 0.01);
-        near(
-            &gpu,
-            "f16_f16",
-            tera(tensor.f16_f16.into()),
-            peak.tensor_f16_f16,
-            0.01,
-        );
-        near(
-            &gpu,
-            "f16_f32",
-            tera(tensor.f16_f32.into()),
-            peak.tensor_f16_f32,
-            0.01,
-        );
-        near(
-            &gpu,
-            "tf32",
-            tera(tensor.tf32.into()),
-            peak.tensor_tf32,
-            0.01,
-        );
-        near(
-            &gpu,
-            "int8",
-            tera(tensor.int8.into()),
-            peak.tensor_int8,
-            0.01,
-        );
+        let at = |clock: f64, rate: f64| rate * sub_cores * clock * 2e-6;
+        let tera = |rate: f64| at(card.boost_clock, rate);
+        // Lanes of a sub-core for FP32 and FP64.
+        let (single, double) = match card.architecture {
+            75 => (16.0, 0.5),
+            80 => (16.0, 8.0),
+            90 => (32.0, 16.0),
+            _ => (32.0, 0.5),
+        };
+        near(&gpu, "fp32", tera(single), peak.fp32, 0.01);
+        near(&gpu, "fp64", tera(double), peak.fp64, 0.01);
+        let clock = peak.tensor_clock.unwrap_or(card.boost_clock);
+        let tensors = [
+            ("f16_f16", tensor.f16_f16, peak.tensor_f16_f16),
+            ("f16_f32", tensor.f16_f32, peak.tensor_f16_f32),
+            ("int8", tensor.int8, peak.tensor_int8),
+        ];
+        for (name, rate, expected) in tensors {
+            near(&gpu, name, at(clock, rate.into()), expected, 0.01);
+        }
+        assert_eq!(tensor.tf32.is_some(), peak.tensor_tf32.is_some());
+        if let (Some(rate), Some(expected)) = (tensor.tf32, peak.tensor_tf32) {
+            near(&gpu, "tf32", at(clock, rate.into()), expected, 0.01);
+        }
+        // Turing's tensor cores know halves and integers alone.
+        assert_eq!(tensor.tf32.is_none(), card.architecture == 75);
+        assert_eq!(tensor.bf16.is_none(), card.architecture == 75);
+        assert_eq!(tensor.double.is_none(), card.architecture == 75);
     }
 }
 
@@ -186,6 +187,26 @@ fn intervals_of_hmma_follow_the_dense_rates() {
     assert_eq!(interval("rtx-3090", |t| t.f16_f16), 16);
     assert_eq!(interval("rtx-3090", |t| t.f16_f32), 32);
     assert_eq!(interval("a100-sxm4-40gb", |t| t.f16_f32), 8);
+    assert_eq!(interval("h100-pcie", |t| t.f16_f32), 4);
+    // m16n8k8, Turing's largest (MODEL 6: 8 cycles more with single accumulators).
+    let turing = TensorParameters::load(&Gpu::load("rtx-2080-ti").unwrap()).unwrap();
+    assert_eq!(TensorParameters::interval(16 * 8 * 8, turing.f16_f16), 8);
+    assert_eq!(TensorParameters::interval(16 * 8 * 8, turing.f16_f32), 16);
+}
+
+/// What a GPU does not have is absent, not 0.
+#[test]
+fn a_rate_that_a_gpu_lacks_has_no_key() {
+    let turing = Gpu::load("rtx-2080-ti").unwrap();
+    assert!(!turing.has("tensor.tf32") && turing.has("tensor.f16_f16"));
+    assert!(turing.explain("tensor.tf32").is_err());
+    let mut turing = turing;
+    assert!(
+        turing.check(hardware::DECLARED).is_err(),
+        "other crates declare keys"
+    );
+    let told = turing.set("tensor.tf32=1").unwrap_err().to_string();
+    assert!(told.contains("tensor.tf32"), "{told}");
 }
 
 #[test]

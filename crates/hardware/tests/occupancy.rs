@@ -29,6 +29,8 @@ fn equals_the_vendors_calculator() {
         ("80", sm("a100-sxm4-40gb")),
         ("86", sm("rtx-a6000")),
         ("89", sm("rtx-4090")),
+        ("75", sm("rtx-2080-ti")),
+        ("90", sm("h100-pcie")),
     ];
     let mut rows = 0;
     for line in include_str!("occupancy.csv").lines().skip(1) {
@@ -62,7 +64,7 @@ fn equals_the_vendors_calculator() {
         assert_eq!(occupancy.carveout, carveout, "{line}");
         assert_eq!(occupancy.l1_size, sm.l1_shared_size - carveout, "{line}");
     }
-    assert_eq!(rows, 420);
+    assert_eq!(rows, 700);
 }
 
 #[test]
@@ -110,6 +112,24 @@ fn the_carveout_is_the_smallest_that_holds_the_resident_ctas() {
     assert_eq!(
         (occupancy.carveout, occupancy.l1_size),
         (164 << 10, 28 << 10)
+    );
+    // Turing has two sizes, and no reserved part.
+    let turing = sm("rtx-2080-ti");
+    let occupancy = turing.occupancy(&cta(256, 32, 0)).unwrap();
+    assert_eq!(
+        (occupancy.ctas_per_sm, occupancy.carveout, occupancy.l1_size),
+        (4, 32 << 10, 64 << 10)
+    );
+    let occupancy = turing.occupancy(&cta(256, 32, 16 << 10)).unwrap();
+    assert_eq!(
+        (occupancy.ctas_per_sm, occupancy.carveout, occupancy.l1_size),
+        (4, 64 << 10, 32 << 10)
+    );
+    let hopper = sm("h100-pcie");
+    let occupancy = hopper.occupancy(&cta(256, 32, 227 << 10)).unwrap();
+    assert_eq!(
+        (occupancy.carveout, occupancy.l1_size),
+        (228 << 10, 28 << 10)
     );
 }
 

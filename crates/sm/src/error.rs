@@ -12,7 +12,7 @@ pub enum SmError {
     #[error(transparent)]
     Latency(#[from] hardware::latency::LatencyError),
     /// The kernel uses the tensor core and the GPU has no rate for it.
-    #[error("the kernel uses a tensor instruction, but `{key}` of this GPU is 0")]
+    #[error("the kernel uses a tensor instruction that this GPU has no rate `{key}` for")]
     NoTensorUnit {
         /// The missing rate.
         key: String,
