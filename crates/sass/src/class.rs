@@ -42,7 +42,7 @@ classes! {
     CoupledDisp64
     /// FADD, FMUL, FFMA.
     CoupledFma
-    /// IMAD in all 32-bit forms, IDP.
+    /// IMAD in all 32-bit forms, IDP, and VIADD, which runs beside them.
     Imad
     /// IMAD.WIDE and IMAD.HI; as operand class their factors.
     ImadWide
@@ -262,13 +262,13 @@ pub fn class(instruction: &Instruction) -> Class {
     };
     match instruction.opcode {
         BMSK | F2FP | F2IP | I2FP | I2IP | IABS | IADD3 | IMNMX | ISETP | LEA | LOP3 | MOV
-        | P2R | PLOP3 | PRMT | R2P | SEL | SGXT | SHF | VABSDIFF | VABSDIFF4 | VIADD
-        | VIADDMNMX | VIMNMX | VIMNMX3 => Class::CoupledAlu,
+        | P2R | PLOP3 | PRMT | R2P | SEL | SGXT | SHF | VABSDIFF | VABSDIFF4 | VIADDMNMX
+        | VIMNMX | VIMNMX3 => Class::CoupledAlu,
         FMNMX | FSEL | FSET | FSETP => Class::CoupledAluFloat,
         CS2R if has(Modifier::N32) => Class::CoupledAlu,
         CS2R | LEPC => Class::CoupledDisp64,
         FADD | FFMA | FMUL => Class::CoupledFma,
-        IDP => Class::Imad,
+        IDP | VIADD => Class::Imad,
         IMAD if has(Modifier::WIDE) || has(Modifier::HI) => Class::ImadWide,
         IMAD => Class::Imad,
         HADD2 if has(Modifier::F32) => Class::Fp16F32,

@@ -17,15 +17,18 @@ fn table(sm: u32) -> LatencyTable {
     LatencyTable::load(sm, Class::NAMES).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Checks all `files` and prints what is never tight in them.
+/// Architectures with latency tables.
+const ARCHITECTURES: [u32; 5] = [75, 80, 86, 89, 90];
+
+/// Checks all `files` and prints, per architecture, what is never tight in them.
 fn check(files: &[PathBuf]) {
-    let tables: BTreeMap<u32, LatencyTable> = [80, 86, 89].map(|sm| (sm, table(sm))).into();
-    let mut seen: BTreeMap<Pair, Seen> = BTreeMap::new();
+    let tables: BTreeMap<u32, LatencyTable> = ARCHITECTURES.map(|sm| (sm, table(sm))).into();
+    let mut seen: BTreeMap<u32, BTreeMap<Pair, Seen>> = BTreeMap::new();
     let mut wrong = Vec::new();
-    let mut instructions = 0;
+    let mut instructions: BTreeMap<u32, usize> = BTreeMap::new();
     for file in files {
         for code in code::sections(file) {
-            instructions += code.instructions.len();
+            *instructions.entry(code.sm).or_default() += code.instructions.len();
             let scan = Walk::new(&tables[&code.sm], &code.instructions).run();
             for finding in scan.findings {
                 let (earlier, later) = (code.show(finding.earlier), code.show(finding.later));
@@ -34,6 +37,7 @@ fn check(files: &[PathBuf]) {
                     code.name
                 ));
             }
+            let seen = seen.entry(code.sm).or_default();
             for (pair, new) in scan.seen {
                 let known = seen.entry(pair).or_insert(Seen {
                     least: u16::MAX,
@@ -44,8 +48,24 @@ fn check(files: &[PathBuf]) {
             }
         }
     }
-    println!("{instructions} instructions in {} cubins", files.len());
-    let table = &tables[&86];
+    println!("{instructions:?} instructions in {} cubins", files.len());
+    for (sm, seen) in &mut seen {
+        print_loose(*sm, &tables[sm], seen);
+    }
+    let shown = wrong
+        .iter()
+        .take(20)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("\n");
+    assert!(
+        wrong.is_empty(),
+        "{} hazards in compiled code:\n{shown}",
+        wrong.len()
+    );
+}
+
+fn print_loose(sm: u32, table: &LatencyTable, seen: &mut BTreeMap<Pair, Seen>) {
     let needed =
         |(kind, producer, consumer): Pair| table.distance(kind, producer.index(), consumer.index());
     // A distance of one is kept by any two instructions.
@@ -55,7 +75,7 @@ fn check(files: &[PathBuf]) {
         .filter(|(pair, seen)| seen.least == needed(**pair))
         .count();
     println!(
-        "{tight} of {} pairs of classes are tight; never tight are",
+        "sm_{sm}: {tight} of {} pairs of classes are tight; never tight are",
         seen.len()
     );
     for (&pair, seen) in seen
@@ -73,17 +93,6 @@ fn check(files: &[PathBuf]) {
             seen.count
         );
     }
-    let shown = wrong
-        .iter()
-        .take(20)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("\n");
-    assert!(
-        wrong.is_empty(),
-        "{} hazards in compiled code:\n{shown}",
-        wrong.len()
-    );
 }
 
 #[test]

@@ -3,11 +3,16 @@
 
 mod schedule;
 
+use std::collections::BTreeMap;
+
 use hardware::latency::LatencyTable;
 use sass::{Class, File, Footprint, Instruction, Predicate};
 use schedule::check::Walk;
 use schedule::code::{self, Code};
 use schedule::findings::Hazard;
+
+/// One architecture of each generation.
+const ARCHITECTURES: [u32; 3] = [75, 86, 90];
 
 /// Sections that are small enough to be walked once per mutation.
 fn small_sections() -> Vec<Code> {
@@ -15,20 +20,22 @@ fn small_sections() -> Vec<Code> {
         .into_iter()
         .flat_map(|file| code::sections(&file));
     sections
-        .filter(|code| code.sm == 86 && code.instructions.len() <= 400)
+        .filter(|code| ARCHITECTURES.contains(&code.sm) && code.instructions.len() <= 400)
         .collect()
 }
 
-fn table() -> LatencyTable {
-    LatencyTable::load(86, Class::NAMES).unwrap_or_else(|error| panic!("{error}"))
+fn tables() -> BTreeMap<u32, LatencyTable> {
+    let load = |sm| LatencyTable::load(sm, Class::NAMES).unwrap_or_else(|error| panic!("{error}"));
+    ARCHITECTURES.map(|sm| (sm, load(sm))).into()
 }
 
 #[test]
 fn a_tight_stall_lowered_by_one_is_reported() {
-    let table = table();
+    let tables = tables();
     let (mut mutations, mut fixed) = (0, 0);
     for code in small_sections() {
-        let mut tight = Walk::new(&table, &code.instructions).run().tight;
+        let table = &tables[&code.sm];
+        let mut tight = Walk::new(table, &code.instructions).run().tight;
         tight.sort_unstable();
         tight.dedup();
         for (kind, earlier, later) in tight {
@@ -48,7 +55,7 @@ fn a_tight_stall_lowered_by_one_is_reported() {
                 continue;
             };
             instruction.control.stall -= 1;
-            let findings = Walk::new(&table, &mutant).run().findings;
+            let findings = Walk::new(table, &mutant).run().findings;
             let pair = (Hazard::Distance(kind), earlier, later);
             assert!(
                 findings
@@ -117,9 +124,10 @@ fn raiser(
 
 #[test]
 fn a_needed_wait_taken_away_is_reported() {
-    let table = table();
+    let tables = tables();
     let (mut results, mut sources) = (0, 0);
     for code in small_sections() {
+        let table = &tables[&code.sm];
         let code_of = &code.instructions;
         for later in 0..code_of.len() {
             let Some(instruction) = &code_of[later] else {
@@ -168,7 +176,7 @@ fn a_needed_wait_taken_away_is_reported() {
                 let Some((hazard, earlier)) = needed else {
                     continue;
                 };
-                let findings = Walk::new(&table, &mutant).run().findings;
+                let findings = Walk::new(table, &mutant).run().findings;
                 let same = (hazard, earlier, later);
                 assert!(
                     findings
@@ -188,9 +196,10 @@ fn a_needed_wait_taken_away_is_reported() {
 
 #[test]
 fn a_counter_taken_away_is_reported() {
-    let table = table();
+    let tables = tables();
     let (mut reported, mut covered) = (0, 0);
     for code in small_sections() {
+        let table = &tables[&code.sm];
         for index in 0..code.instructions.len() {
             let mut mutant = code.instructions.clone();
             let Some(instruction) = &mut mutant[index] else {
@@ -201,7 +210,7 @@ fn a_counter_taken_away_is_reported() {
                 continue;
             }
             instruction.control.write_counter = None;
-            let findings = Walk::new(&table, &mutant).run().findings;
+            let findings = Walk::new(table, &mutant).run().findings;
             // Else a later instruction of the in-order unit covers it, or nobody reads the result.
             if findings.iter().any(|found| found.earlier == index) {
                 reported += 1;

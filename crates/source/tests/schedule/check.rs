@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use hardware::latency::{DistanceKind, LatencyTable};
 use sass::{Class, File, Instruction, Predicate, Role, Use};
-use source::{Description, Special};
+use source::{Description, MemoryKind, Special};
 
 use super::findings::{Finding, Hazard, Scan, Seen};
 use super::flow::Flow;
@@ -178,7 +178,7 @@ impl<'a> Walk<'a> {
             if names(description.control.write_counter) {
                 self.done(index, true, state, None);
             } else if names(description.control.read_counter) {
-                self.done(index, false, state, None);
+                self.done(index, answers_with_sources(description), state, None);
             }
         }
     }
@@ -234,7 +234,8 @@ impl<'a> Walk<'a> {
             if covers(description.control.write_counter, flight.after_write) {
                 self.done(index, true, state, Some(DEPBAR_HOLD));
             } else if covers(description.control.read_counter, flight.after_read) {
-                self.done(index, false, state, Some(DEPBAR_HOLD));
+                let results = answers_with_sources(description);
+                self.done(index, results, state, Some(DEPBAR_HOLD));
             }
         }
     }
@@ -445,6 +446,15 @@ impl<'a> Walk<'a> {
             }
         }
     }
+}
+
+/// Whether an atomic operation without write counter returns a predicate alone, which is known with its
+/// sources: Hopper's generic ATOM that tells whether the address was a shared one.
+fn answers_with_sources(description: &Description) -> bool {
+    let general = |write: &Use| write.file == File::General;
+    description.control.write_counter.is_none()
+        && description.memory.map(|shape| shape.kind) == Some(MemoryKind::GlobalAtomic)
+        && !description.footprint.writes.iter().any(general)
 }
 
 /// Reports that `later` touches what the variable-latency instruction `earlier` is not done with.

@@ -85,7 +85,8 @@ pub fn sections(path: &Path) -> Vec<Code> {
     let bytes = std::fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let cubin = Cubin::parse(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let sm = cubin.sm();
-    let Some(architecture) = Architecture::from_number(sm).filter(|_| matches!(sm, 80 | 86 | 89))
+    let Some(architecture) =
+        Architecture::from_number(sm).filter(|_| matches!(sm, 75 | 80 | 86 | 89 | 90))
     else {
         return Vec::new();
     };

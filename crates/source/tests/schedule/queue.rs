@@ -12,6 +12,7 @@ pub enum Queue {
     Shared,
     Texture,
     Redux,
+    SpecialToUniform,
 }
 
 /// The unit of an instruction, if it is such a one.
@@ -30,6 +31,7 @@ pub fn queue(description: &Description) -> Option<Queue> {
         Class::Texture => Queue::Texture,
         Class::Shuffle | Class::Movm => Queue::Shared,
         Class::Redux => Queue::Redux,
+        Class::SpecialToUniform => Queue::SpecialToUniform,
         _ => match kind? {
             MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic => {
                 Queue::Shared
