@@ -8,7 +8,7 @@ use exec::{LaunchOptions, functional};
 
 #[test]
 fn vadd_adds() {
-    for architecture in ["sm_80", "sm_86", "sm_89"] {
+    for architecture in ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"] {
         let mut loaded = Loaded::new(&format!("vadd/vadd.{architecture}.cubin"));
         let n = 1000usize;
         let a: Vec<f32> = (0..n).map(|i| i as f32 * 0.5).collect();

@@ -103,7 +103,8 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             r.only(&[U, DIV, CONV, INC, DEC])?;
             if r.has(DIV) || r.has(CONV) {
                 let (mask, invert) = match r.peek() {
-                    Some(Printed::Target(_)) => return refuse("BRA.DIV without a mask"),
+                    // Turing names no mask: all lanes.
+                    Some(Printed::Target(_)) => (Operand::Scalar(0), true),
                     _ => r.negatable_source()?,
                 };
                 let target = fixed(next + r.code_offset()?);
