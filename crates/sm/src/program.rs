@@ -46,6 +46,8 @@ pub enum Queue {
     Texture,
     /// REDUX.
     Redux,
+    /// S2UR.
+    SpecialToUniform,
 }
 
 impl Queue {
@@ -64,6 +66,7 @@ impl Queue {
             Class::Texture => Queue::Texture,
             Class::Shuffle | Class::Movm => Queue::Shared,
             Class::Redux => Queue::Redux,
+            Class::SpecialToUniform => Queue::SpecialToUniform,
             _ => match description.memory.map(|shape| shape.kind) {
                 Some(
                     MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic,
@@ -104,6 +107,8 @@ pub struct Mark {
     pub overwrite_kind: u8,
     /// Whether it is the guard, which all active lanes read.
     pub guard: bool,
+    /// Whether it is a general register: what instructions of variable latency sample after issue.
+    pub general: bool,
 }
 
 /// No kind of distance.
@@ -184,6 +189,16 @@ impl Row {
     #[inline]
     pub fn commits_copies(&self) -> bool {
         self.special == Special::CommitCopies
+    }
+
+    /// An atomic operation without write counter that returns a predicate alone: it is known with the
+    /// sources (Hopper's generic ATOM that tells whether the address was a shared one).
+    #[inline]
+    pub fn answers_with_sources(&self) -> bool {
+        self.memory_kind == MemoryKind::GlobalAtomic
+            && self.write_counter == 7
+            && self.registers_written == 0
+            && self.writes.1 > 0
     }
 }
 
@@ -493,6 +508,7 @@ impl Program {
                     _ => NO_KIND,
                 },
                 guard: used.role == Role::Guard,
+                general: used.file == File::General,
             });
         }
         (start, (self.marks.len() as u32 - start) as u8)
@@ -538,6 +554,9 @@ fn overwrite_kind(used: &Use) -> DistanceKind {
 /// Multiply-adds per cycle and sub-core of the GPU's tensor rate `name`.
 fn tensor_rate(gpu: &Gpu, name: &str) -> Result<f64, SmError> {
     let key = format!("tensor.{name}");
+    if !gpu.has(&key) {
+        return Err(SmError::NoTensorUnit { key });
+    }
     let rate = match gpu.value(&key)? {
         hardware::Value::Integer(rate) => *rate as f64,
         hardware::Value::Float(rate) => *rate,

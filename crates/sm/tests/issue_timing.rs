@@ -200,7 +200,7 @@ fn others_issue_from_the_fourth_cycle_of_a_constant_miss() {
 /// MODEL.md §3.2: MUFU reads at 10 and is visible at 19. §6: DFMA on the shared unit at 52.
 #[test]
 fn special_function_and_shared_double_distances() {
-    let distance = |class: Class, read: bool, pair: bool| {
+    let distance_on = |gpu: &str, class: Class, read: bool, pair: bool| {
         let mut tested = Step::op(class, 20, [2, 255, 255]);
         if pair {
             tested = Step::op(class, 20, [2, 4, 6]);
@@ -215,18 +215,29 @@ fn special_function_and_shared_double_distances() {
             tested.write_counter(1)
         };
         let steps = vec![tested.stall(2), Step::nop().waits(2), Step::exit()];
-        let issued = Bench::new("rtx-a6000", WARM).run(&steps, 1, 300);
+        let issued = Bench::new(gpu, WARM).run(&steps, 1, 300);
         cycle(&issued, 0, 1) - cycle(&issued, 0, 0)
     };
+    let distance = |class, read, pair| distance_on("rtx-a6000", class, read, pair);
     assert_eq!(distance(Class::SpecialFunction, true, false), 10);
     assert_eq!(distance(Class::SpecialFunction, false, false), 19);
     assert_eq!(distance(Class::RedirectedFp64, false, true), 52);
+    // Turing: one stage less before the transfer, one cycle more in the pipeline (§6).
+    let turing = distance_on("rtx-2080-ti", Class::RedirectedFp64, false, true);
+    assert_eq!(turing, 52 - 1 + 1);
+    let turing = distance_on("rtx-2080-ti", Class::RedirectedFp64, true, true);
+    assert_eq!(turing + 1, distance(Class::RedirectedFp64, true, true));
 }
 
-/// One FFMA per cycle and sub-core on GA102, one per two cycles on GA100.
+/// One FFMA per cycle and sub-core on GA102 and GH100, one per two cycles on GA100 and TU102 (§6).
 #[test]
 fn ffma_rate() {
-    for (gpu, cycles) in [("rtx-a6000", 256), ("a100-sxm4-40gb", 512)] {
+    for (gpu, cycles) in [
+        ("rtx-a6000", 256),
+        ("h100-pcie", 256),
+        ("a100-sxm4-40gb", 512),
+        ("rtx-2080-ti", 512),
+    ] {
         let mut steps = Vec::new();
         for index in 0..64 {
             steps.push(Step::ffma(40 + index % 16 * 2, [11, 12, 12]));
@@ -241,4 +252,26 @@ fn ffma_rate() {
             "{gpu}: {spent} cycles for 256 FFMAs"
         );
     }
+}
+
+/// truth/a100_core.toml, tu_rf_bank_conflict_64: on Turing each further IADD3 takes two cycles (16
+/// integer lanes) or as many as it has reads of one bank, if that is more.
+#[test]
+fn turing_integer_instructions_take_two_cycles_or_their_reads_of_a_bank() {
+    // IADD3 R10, R12, R[14+2i], R10: three even registers.
+    let conflict = |i: u8| Step::iadd3(10, [12, 14 + 2 * (i % 32), 10]);
+    assert_eq!(window_of(64, conflict) - window_of(32, conflict), 32 * 3);
+    // IADD3 R10, R[16+2i], R[17+2i], R10: two even registers and an odd one.
+    let spread = |i: u8| Step::iadd3(10, [16 + 2 * (i % 32), 17 + 2 * (i % 32), 10]);
+    assert_eq!(window_of(64, spread) - window_of(32, spread), 32 * 2);
+}
+
+/// Cycles from the first of `count` instructions to the one behind them, on Turing.
+fn window_of(count: u8, inner: impl Fn(u8) -> Step) -> u64 {
+    let mut steps: Vec<Step> = (0..count).map(inner).collect();
+    let last = steps.len() as u32;
+    steps.push(Step::iadd3(90, [12, 13, 255]));
+    steps.push(Step::exit());
+    let issued = Bench::new("rtx-2080-ti", WARM).run(&steps, 1, 300);
+    cycle(&issued, 0, last) - cycle(&issued, 0, 0)
 }

@@ -13,6 +13,11 @@ const WARM: &[&str] = &[
 /// Distance from a memory instruction to the first instruction that waits for one of its counters;
 /// a first access has brought the data in.
 fn distance(kind: MemoryKind, uniform: bool, bytes: u8, read: bool) -> u64 {
+    distance_on("rtx-a6000", kind, uniform, bytes, read)
+}
+
+/// The same on another GPU.
+fn distance_on(gpu: &str, kind: MemoryKind, uniform: bool, bytes: u8, read: bool) -> u64 {
     let target = if matches!(kind, MemoryKind::GlobalStore | MemoryKind::SharedStore) {
         None
     } else {
@@ -42,8 +47,85 @@ fn distance(kind: MemoryKind, uniform: bool, bytes: u8, read: bool) -> u64 {
     steps.push(tested);
     steps.push(Step::nop().waits(2));
     steps.push(Step::exit());
-    let issued = Bench::new("rtx-a6000", WARM).run(&steps, 1, 300);
+    let issued = Bench::new(gpu, WARM).run(&steps, 1, 300);
     cycle(&issued, 0, at + 1) - cycle(&issued, 0, at)
+}
+
+/// MODEL.md §6: on Turing the first address stage is one cycle shorter, and with it every distance of
+/// Table 2; a public measurement has 31 cycles and one of the clock reads for a load that hits L1, 22 and
+/// one for a shared load (truth/latencies.csv, RTX 2070; a100_core.toml, tu_lds_window).
+#[test]
+fn turing_is_a_cycle_shorter_than_table_two() {
+    use MemoryKind::*;
+    for (kind, uniform, bytes, read) in [
+        (GlobalLoad, true, 4, true),
+        (GlobalLoad, false, 4, true),
+        (GlobalStore, true, 8, true),
+        (GlobalStore, false, 16, true),
+        (SharedLoad, false, 4, true),
+        (SharedStore, false, 4, true),
+        (ConstantLoad, true, 4, true),
+        (GlobalLoad, true, 8, false),
+        (GlobalLoad, false, 4, false),
+        (GlobalLoad, false, 16, false),
+        (SharedLoad, true, 4, false),
+        (SharedLoad, false, 16, false),
+        (ConstantLoad, false, 4, false),
+        (Pass, true, 4, false),
+    ] {
+        let [turing, ampere] =
+            ["rtx-2080-ti", "rtx-a6000"].map(|gpu| distance_on(gpu, kind, uniform, bytes, read));
+        assert_eq!(
+            turing + 1,
+            ampere,
+            "{kind:?} uniform {uniform} {bytes} bytes, sources {read}"
+        );
+    }
+    assert_eq!(distance_on("rtx-2080-ti", GlobalLoad, false, 4, false), 31);
+    assert_eq!(distance_on("rtx-2080-ti", SharedLoad, true, 4, false), 22);
+}
+
+/// truth/latencies.csv: a hop of a pointer chase through L1 takes two cycles less on the H100 than on the
+/// A100.
+#[test]
+fn hopper_hits_l1_two_cycles_earlier() {
+    let hop = |gpu| distance_on(gpu, MemoryKind::GlobalLoad, false, 8, false);
+    assert_eq!(hop("h100-pcie") + 2, hop("a100-sxm4-40gb"));
+}
+
+/// MODEL.md §8.2 and T3: a hop of a chase of 64-bit pointers that hits L1 takes 40 cycles on the RTX 4090;
+/// shared memory is as on GA102 (T4).
+#[test]
+fn ada_takes_40_cycles_a_hop() {
+    let on = |kind, uniform, bytes| distance_on("rtx-4090", kind, uniform, bytes, false);
+    assert_eq!(on(MemoryKind::GlobalLoad, false, 8), 40);
+    assert_eq!(on(MemoryKind::SharedLoad, false, 4), 24);
+    assert_eq!(on(MemoryKind::SharedLoad, true, 4), 23);
+}
+
+/// MODEL.md §6 and §7.1: a sub-core's memory unit holds four and one more on Ampere, three and one on
+/// Turing; the next load waits in Control until the first is handed over.
+#[test]
+fn turing_queues_one_load_less() {
+    let absorbed = |gpu| {
+        let mut steps = vec![
+            Step::memory(MemoryKind::GlobalLoad, false, 4, Some(30))
+                .write_counter(0)
+                .stall(2),
+            Step::nop().waits(1).stall(15),
+        ];
+        steps.extend((0..8).map(|_| Step::nop().stall(15)));
+        let first = steps.len() as u32;
+        for n in 0..8 {
+            steps.push(Step::memory(MemoryKind::GlobalLoad, false, 4, Some(40 + n)));
+        }
+        steps.push(Step::exit());
+        let issued = Bench::new(gpu, WARM).run(&steps, 1, 300);
+        let gap = |n| cycle(&issued, 0, first + n + 1) - cycle(&issued, 0, first + n);
+        (0..7).take_while(|&n| gap(n) == 1).count()
+    };
+    // The load that does not fit has itself been issued.
+    assert_eq!([absorbed("rtx-2080-ti"), absorbed("rtx-a6000")], [4, 5]);
 }
 
 #[test]

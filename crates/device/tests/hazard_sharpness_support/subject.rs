@@ -85,6 +85,10 @@ pub fn subjects(kernels: &Path, sm: u32, bench: &mut Bench) -> Vec<Subject> {
     for file in launch_files(kernels) {
         let text = std::fs::read_to_string(&file).expect("a launch file");
         let workload = Workload::parse(&file.to_string_lossy(), &text).expect("a launch file");
+        let architectures = workload.architectures.as_ref();
+        if architectures.is_some_and(|architectures| !architectures.contains(&sm)) {
+            continue;
+        }
         let name = workload.cubin.to_string_lossy();
         let name = name.replace("{arch}", &format!("sm_{sm}"));
         let cubin = file.with_file_name(name);

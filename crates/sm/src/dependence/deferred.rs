@@ -4,6 +4,7 @@ use source::{Source, WarpSlot};
 
 use super::Hold;
 use crate::event::RecordIndex;
+use crate::memory_unit::record::NO_COUNTER;
 use crate::sm::{SUB_CORES, Sm};
 
 impl Sm {
@@ -29,6 +30,7 @@ impl Sm {
                     return None;
                 }
                 let older = self.unit.records[index].pc;
+                let read = self.unit.records[index].read_counter == NO_COUNTER;
                 let pending = self.program.marks(self.program.rows[older as usize].writes);
                 let mut uses = self
                     .program
@@ -41,11 +43,14 @@ impl Sm {
                             && write.first < mark.first + mark.count as u16
                     })
                 })?;
-                Some((older, mark.first))
+                Some((older, mark.first, read))
             });
-        if let Some((older, place)) = touched {
-            self.hazards
-                .touches_pending(older, next, place, slot, self.now);
+        if let Some((older, place, read)) = touched {
+            // Its reader may have waited for the sources, and is held all the same.
+            if !(read && self.program.rows[older as usize].answers_with_sources()) {
+                self.hazards
+                    .touches_pending(older, next, place, slot, self.now);
+            }
             self.hold(slot, Hold::Deferred);
         }
         touched.is_some()

@@ -239,7 +239,7 @@ impl Hazards {
     ) -> u16 {
         let table = &mut self.warps[slot as usize];
         for mark in program.marks(row.reads) {
-            if !mark.guard {
+            if mark.general {
                 let first = mark.first as usize;
                 for state in &mut table.places[first..first + mark.count as usize] {
                     state.add_reader();
@@ -322,7 +322,7 @@ impl Hazards {
         entry.reads_pending = false;
         let table = &mut self.warps[entry.slot as usize];
         for mark in entry.reads(program) {
-            if !mark.guard {
+            if mark.general {
                 let first = mark.first as usize;
                 for state in &mut table.places[first..first + mark.count as usize] {
                     state.remove_reader();

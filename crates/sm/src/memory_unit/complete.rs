@@ -11,12 +11,17 @@ impl Sm {
     /// The sources of `record` have been read: its read counter falls.
     pub(crate) fn memory_sources_read(&mut self, index: RecordIndex) {
         let record = &mut self.unit.records[index];
-        let (slot, counter, hazard) = (record.slot, record.read_counter, record.hazard);
+        let (slot, counter, hazard, pc) =
+            (record.slot, record.read_counter, record.hazard, record.pc);
+        let uncounted = record.write_counter == NO_COUNTER;
         record.read_counter = NO_COUNTER;
         if counter != NO_COUNTER {
             self.counter_falls(slot, counter);
         }
         self.hazards.sources_read(hazard, &self.program);
+        if uncounted && self.program.rows[pc as usize].answers_with_sources() {
+            self.hazards.result_written(hazard, &self.program, self.now);
+        }
     }
 
     /// All data of `record` are at hand in this cycle.
