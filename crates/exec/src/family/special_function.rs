@@ -1,7 +1,23 @@
-//! The multi-function unit. The machine's own tables are not published; results here are the
-//! mathematical ones in double precision, rounded once. Denormal sources count as zero and denormal
-//! results become zero, as on the machine. Sequences for full-precision division, square root and
-//! the double-precision functions correct the seed, so that a difference in its last bit vanishes.
+//! The multi-function unit. The machine's own tables are not published, only bounds of their errors
+//! (PTX ISA, the approximate functions); results here are the mathematical ones in double precision,
+//! rounded once, so they lie within every bound, rise and fall as the functions do and are the same on
+//! every host. Code that shows the unit's result directly (`__sinf`, `ex2.approx`) can differ from the
+//! machine's in the last bits; full-precision division, square root and the double-precision functions
+//! correct the seed, so that a difference there vanishes.
+//!
+//! | function | PTX bound for singles | here | special cases |
+//! |---|---|---|---|
+//! | RCP | 1 ulp | 0.5 ulp | ±0 gives ±∞, ±∞ gives ±0 |
+//! | RSQ | 2^-22.9 relative | 0.5 ulp | ±0 gives ±∞, below 0 NaN |
+//! | SQRT | 2^-23 relative | 0.5 ulp | -0 gives -0, below 0 NaN |
+//! | EX2 | 2^-22 relative | 0.5 ulp | -∞ gives 0, powers of integers exact |
+//! | LG2 | 2^-22 absolute near 1, relative elsewhere | 0.5 ulp | ±0 gives -∞, below 0 NaN, 1 gives 0 |
+//! | SIN, COS | 2^-20.9 absolute over one turn | 0.5 ulp | ±∞ gives NaN |
+//! | TANH | 2^-11 relative | 0.5 ulp | ±∞ gives ±1 |
+//! | RCP64H, RSQ64H | 2^-20 (upper word of a double) | upper word, truncated | as RCP and RSQ |
+//!
+//! Denormal single sources count as zero and denormal results become zero, as on the machine: compiled
+//! code scales around them. The instruction bench holds each function against these bounds.
 
 use sass::{Modifier, Select};
 

@@ -19,12 +19,12 @@ pub(super) const COMPARE: Suffix = suffix(
     "F LT EQ LE GT NE GE NUM NAN LTU EQU LEU GTU NEU GEU T",
 );
 
-/// The half-precision source of MUFU.
+/// The half-precision source of MUFU: its lower or its upper half.
 const SHORT: Field = Field::Source {
     slot: B,
     literal: ImmediateKind::Float16,
     adjust: SIGNS,
-    select: Selects::Half,
+    select: Selects::Bits(60, 2, &[Some(Select::None), Some(Select::H1)]),
 };
 
 pub(super) const ROWS: &[Row] = &[

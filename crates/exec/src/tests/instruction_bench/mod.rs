@@ -84,7 +84,6 @@ const REFUSED: &[(Opcode, &str)] = &[
     (FMNMX, "FMNMX.IS_A"),
     (ISETP, "the last predicate of ISETP without EX"),
     (HMNMX2, "HMNMX2.F32"),
-    (MUFU, "a suffix of MUFU's source"),
     (UIADD3, "UIADD3.64"),
     (F2FP, "F2FP to eight-bit floats without SATFINITE"),
     (
