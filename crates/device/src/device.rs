@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use cubin::{Container, Cubin};
+use exec::texture::{Image, Sampler, TextureIndex, TextureTable};
 use exec::{GlobalMemory, LaunchOptions, Module, Program};
 use hardware::{
     CardParameters, CtaFootprint, Gpu, LaunchParameters, MemoryParameters, Occupancy,
@@ -32,6 +33,7 @@ pub struct Device {
     pub(crate) global: GlobalMemory,
     pub(crate) beyond: MemorySystem,
     pub(crate) threads: Threads,
+    textures: Arc<TextureTable>,
     launches: u64,
 }
 
@@ -111,6 +113,7 @@ impl Device {
             global,
             beyond,
             threads,
+            textures: Arc::default(),
             launches: 0,
         })
     }
@@ -128,6 +131,23 @@ impl Device {
     /// Device memory, to be written.
     pub fn memory_mut(&mut self) -> &mut GlobalMemory {
         &mut self.global
+    }
+
+    /// Makes a texture of an image in device memory, or a surface if there is no sampler. Launches
+    /// prepared from now on see it.
+    ///
+    /// # Errors
+    /// A sampler that does not fit the image, or too many textures.
+    pub fn add_texture(
+        &mut self,
+        image: Image,
+        sampler: Option<Sampler>,
+    ) -> Result<TextureIndex, RunError> {
+        let table = Arc::make_mut(&mut self.textures);
+        Ok(match sampler {
+            Some(sampler) => table.add_texture(image, sampler)?,
+            None => table.add_surface(image)?,
+        })
     }
 
     /// Reads a file of code: a cubin, a fatbin, or a host executable or object with fatbins in it,
@@ -181,7 +201,7 @@ impl Device {
     }
 
     /// Checks a launch against kernel and GPU and makes it ready. `addresses[i]` is the device address
-    /// of buffer i.
+    /// of buffer i, `textures[i]` texture or surface i.
     ///
     /// # Errors
     /// A kernel that is not there, arguments that do not fit it, a shape that the GPU refuses.
@@ -190,6 +210,7 @@ impl Device {
         loaded: &LoadedCubin,
         wanted: &KernelLaunch,
         addresses: &[u64],
+        textures: &[TextureIndex],
         options: &RunOptions,
     ) -> Result<Prepared, RunError> {
         let kernel = loaded
@@ -199,7 +220,12 @@ impl Device {
                 file: loaded.file.clone(),
                 error: Box::new(error),
             })?;
-        let parameters = pack(&wanted.arguments, kernel, addresses)?;
+        let architecture = loaded.module.architecture();
+        let handles: Vec<u64> = textures
+            .iter()
+            .map(|&index| self.textures.handle(index, architecture))
+            .collect();
+        let parameters = pack(&wanted.arguments, kernel, addresses, &handles)?;
         let name = || kernel.name.clone();
         self.launching
             .accept(wanted.grid, wanted.block, kernel.parameter_size)
@@ -239,6 +265,7 @@ impl Device {
                 host: options.host_isa,
                 sm_count: self.card.sms,
                 grid_id: self.launches,
+                textures: Arc::clone(&self.textures),
                 ..LaunchOptions::default()
             },
         )

@@ -119,6 +119,9 @@ pub enum RunError {
     /// Device memory that cannot be had.
     #[error("{0}")]
     Memory(Box<ExecError>),
+    /// A texture or surface that cannot be had.
+    #[error(transparent)]
+    Texture(#[from] exec::texture::TableError),
     /// A buffer that cannot be filled as asked.
     #[error("buffer `{buffer}`: {error}")]
     Init {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use exec::texture::{Image, TextureIndex};
 use hardware::Gpu;
 use reference::{Comparison, ElementType, Initializer, Inputs, Values, compare, initialize};
 
@@ -9,7 +10,7 @@ use crate::device::{Device, LoadedCubin};
 use crate::engine::Progress;
 use crate::error::RunError;
 use crate::files::Files;
-use crate::launch::{Buffer, CheckOutcome, Contents, Expectation, Workload};
+use crate::launch::{Buffer, CheckOutcome, Contents, Expectation, Workload, place_images};
 use crate::options::RunOptions;
 use crate::report::RunReport;
 
@@ -25,6 +26,9 @@ pub struct Session<'a> {
     files: &'a Files,
     device: Device,
     addresses: Vec<u64>,
+    textures: Vec<TextureIndex>,
+    /// Arrays that surfaces write, with the buffers they go back to.
+    written: Vec<(usize, Image)>,
 }
 
 /// How far a run is: which launch, and how far in it.
@@ -72,12 +76,47 @@ impl<'a> Session<'a> {
                 memory.write(*address, &bytes)?;
             }
         }
-        Ok(Session {
+        let mut session = Session {
             workload,
             files,
             device,
             addresses,
-        })
+            textures: Vec::new(),
+            written: Vec::new(),
+        };
+        session.add_textures()?;
+        Ok(session)
+    }
+
+    /// Makes the textures and surfaces; arrays are filled from their buffers.
+    fn add_textures(&mut self) -> Result<(), RunError> {
+        let objects = &self.workload.objects;
+        let images = place_images(objects, &self.addresses, self.device.memory_mut())?;
+        for (object, image) in objects.iter().zip(images) {
+            let written = self
+                .written
+                .iter()
+                .any(|(buffer, _)| *buffer == object.buffer);
+            if object.sampler.is_none() && !written {
+                self.written.push((object.buffer, image.clone()));
+            }
+            self.textures
+                .push(self.device.add_texture(image, object.sampler)?);
+        }
+        Ok(())
+    }
+
+    /// Copies what surfaces hold back to their buffers.
+    fn collect_surfaces(&mut self) -> Result<(), RunError> {
+        for (buffer, image) in std::mem::take(&mut self.written) {
+            let mut texels = self.contents(buffer)?;
+            image.download(self.device.memory(), &mut texels)?;
+            self.device
+                .memory_mut()
+                .write(self.addresses[buffer], &texels)?;
+            self.written.push((buffer, image));
+        }
+        Ok(())
     }
 
     /// Runs all launches and checks the results.
@@ -114,9 +153,13 @@ impl<'a> Session<'a> {
                 modules[holder] = Some(self.device.load(&code.file, &code.cubins[holder])?);
             }
             if let Some(loaded) = &modules[holder] {
-                let ready = self
-                    .device
-                    .prepare(loaded, launch, &self.addresses, options)?;
+                let ready = self.device.prepare(
+                    loaded,
+                    launch,
+                    &self.addresses,
+                    &self.textures,
+                    options,
+                )?;
                 prepared.push((holder, ready));
             }
         }
@@ -139,6 +182,7 @@ impl<'a> Session<'a> {
             }
             reports.push(report);
         }
+        self.collect_surfaces()?;
         let checks = self.check()?;
         Ok(RunReport {
             title: self.workload.title.clone(),

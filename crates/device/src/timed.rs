@@ -80,6 +80,13 @@ impl Device {
             .then(|| hazard_reports(&sms, prepared, registers));
         let counts = sources.iter().flat_map(SmState::skipped);
         report.not_modelled.extend(skipped(prepared, counts));
+        if prepared.launch.samples_textures() {
+            report.not_modelled.push(
+                "the texture filter's own latency and throughput: the sectors of a fetch take the \
+                 way of a load's through L1"
+                    .to_owned(),
+            );
+        }
         report.warp_instructions = sum.warp_instructions;
         report.thread_instructions = sum.thread_instructions;
         let schedulers = self.card.sms * self.card.sub_cores_per_sm;
@@ -228,6 +235,7 @@ pub(crate) fn fault_report(
         FaultKind::IllegalPc => ("control left the code".to_owned(), None),
         FaultKind::Trap(text) => (format!("trap: {text}"), None),
         FaultKind::Unsupported(text) => (format!("not supported: {text}"), None),
+        FaultKind::Texture(text) => (text.clone(), None),
         FaultKind::Barrier(text) => (format!("barrier: {text}"), None),
     };
     FaultReport {

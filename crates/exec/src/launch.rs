@@ -12,6 +12,7 @@ use crate::lower::{Context, lower};
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
 use crate::micro::{Micro, Op, PredicateSource, Refusals};
 use crate::program::Program;
+use crate::texture::TextureTable;
 
 /// Most threads of a block.
 const MAX_BLOCK_THREADS: u64 = 1024;
@@ -51,6 +52,8 @@ pub struct LaunchOptions {
     pub stack_limit: u32,
     /// Address of the workspace for grid barriers of cooperative launches, 0 if not cooperative.
     pub grid_workspace: u64,
+    /// Textures and surfaces as they are bound when the launch is made.
+    pub textures: Arc<TextureTable>,
 }
 
 impl Default for LaunchOptions {
@@ -63,6 +66,7 @@ impl Default for LaunchOptions {
             grid_id: 1,
             stack_limit: 1024,
             grid_workspace: 0,
+            textures: Arc::default(),
         }
     }
 }
@@ -327,6 +331,13 @@ impl Launch {
     pub fn thread_index(&self, thread: u32) -> [u32; 3] {
         let (x, y) = (self.block[0], self.block[1]);
         [thread % x, thread / x % y, thread / x / y]
+    }
+
+    /// Whether the kernel's code fetches from textures.
+    pub fn samples_textures(&self) -> bool {
+        self.code
+            .iter()
+            .any(|micro| matches!(micro.op, Op::Texture(_)))
     }
 
     /// Instructions of the kernel's code that would not execute: pc and reason.

@@ -33,6 +33,7 @@ mod softfloat;
 mod split;
 #[cfg(test)]
 mod tests;
+pub mod texture;
 mod warp;
 
 pub use error::ExecError;

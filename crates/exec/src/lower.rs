@@ -623,9 +623,8 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             Op::Nop
         }
         SYNCS => return refuse("barriers in shared memory (mbarrier)"),
-        TEX | TLD | TLD4 | TXD | TXQ | TMML | SULD | SUST | SUATOM | SURED => {
-            return refuse("textures and surfaces");
-        }
+        TEX | TLD | TLD4 | TXD | TXQ | TMML => Op::Texture(family::texture::lower(opcode, r)?),
+        SULD | SUST | SUATOM | SURED => Op::Surface(family::surface::lower(opcode, r)?),
         REDG | CGAERRBAR | ENDCOLLECTIVE => {
             return refuse("an instruction of sm_90");
         }

@@ -9,7 +9,7 @@ use crate::cta::Cta;
 use crate::family::barrier::{Mode, Op as BarrierOp};
 use crate::family::control_flow::{EXTERN_CALL, Outcome};
 use crate::family::miscellaneous::Surroundings;
-use crate::family::{atomic, control_flow, miscellaneous};
+use crate::family::{atomic, control_flow, miscellaneous, surface, texture};
 use crate::isa_dispatch;
 use crate::lanes::{ALL, Lanes, WARP};
 use crate::launch::{Launch, UnknownOp};
@@ -19,6 +19,7 @@ use crate::memory::local::LocalMemory;
 use crate::memory::port::Port;
 use crate::micro::{Micro, Op, Operand};
 use crate::split::Wait;
+use crate::texture::taps::Taps;
 use crate::warp::Warp;
 
 /// Warps and CTAs that run together.
@@ -32,6 +33,7 @@ pub(crate) struct Machine {
     pub(crate) sm: u16,
     operation: Box<Operation>,
     words: Box<[Lanes; 4]>,
+    taps: Box<Taps>,
     /// Skipped instructions by pc (`UnknownOp::Nop`).
     pub(crate) skipped: Vec<u64>,
 }
@@ -51,6 +53,7 @@ impl Machine {
             sm,
             operation: Box::new(Operation::empty()),
             words: Box::new([Lanes::ZERO; 4]),
+            taps: Box::new(Taps::new()),
             skipped,
         }
     }
@@ -150,6 +153,7 @@ impl Machine {
             ctas,
             operation,
             words,
+            taps,
             sm,
             ..
         } = self;
@@ -170,6 +174,7 @@ impl Machine {
                         banks: &launch.banks,
                         operation,
                         words,
+                        taps,
                     };
                     if let Err(trouble) = access::execute(op, &mut unit, lanes, port, effect) {
                         let Trouble { lane, kind } = *trouble;
@@ -189,8 +194,39 @@ impl Machine {
                         banks: &launch.banks,
                         operation,
                         words,
+                        taps,
                     };
                     if let Err(trouble) = atomic::execute(op, &mut unit, lanes, port, effect) {
+                        let Trouble { lane, kind } = *trouble;
+                        return Err(fault(launch, warp, pc, lane, kind));
+                    }
+                }
+                warp.splits.advance(next);
+            }
+            Op::Texture(_) | Op::Surface(_) => {
+                if lanes != 0 {
+                    let cta = warp.cta as usize;
+                    let mut unit = Unit {
+                        host: launch.host(),
+                        warp,
+                        shared: &mut ctas[cta].shared,
+                        local: &mut locals[place],
+                        banks: &launch.banks,
+                        operation,
+                        words,
+                        taps,
+                    };
+                    let unit = &mut unit;
+                    let table = &launch.options().textures;
+                    let done = match &micro.op {
+                        Op::Texture(op) => {
+                            let architecture = launch.program().module().architecture();
+                            texture::execute(op, unit, table, architecture, lanes, port, effect)
+                        }
+                        Op::Surface(op) => surface::execute(op, unit, table, lanes, port, effect),
+                        _ => Ok(()),
+                    };
+                    if let Err(trouble) = done {
                         let Trouble { lane, kind } = *trouble;
                         return Err(fault(launch, warp, pc, lane, kind));
                     }

@@ -85,6 +85,10 @@ pub(crate) enum Op {
     Memory(memory::Op),
     /// Atomic operation.
     Atomic(family::atomic::Op),
+    /// Texture fetch.
+    Texture(family::texture::Op),
+    /// Surface access.
+    Surface(family::surface::Op),
     /// Moves the program counter.
     Control(family::control_flow::Op),
     /// CTA barrier.

@@ -259,3 +259,27 @@ fn slots_add_up() {
     assert_eq!(statistics.slots.iter().sum::<u64>(), 4 * sm.finished_at().0);
     assert_eq!(sm.hazards(), []);
 }
+
+/// Compiled code gives a batch of texture fetches one counter, that of the last: an early one that misses
+/// holds up a later one that hits.
+#[test]
+fn texture_fetches_return_in_order() {
+    let near = |to| Step::texture(to, 0);
+    let far = |to| Step::texture(to, 1 << 20);
+    let run = |first: Step| {
+        let steps = vec![
+            near(30).write_counter(0).stall(2),
+            Step::nop().waits(1).stall(15),
+            first,
+            near(11).write_counter(3).stall(2),
+            Step::iadd3(8, [10, 11, 255]).waits(1 << 3),
+            Step::exit(),
+        ];
+        let (issued, sm) = Bench::new("rtx-a6000", WARM).run_sm(&steps, 1, 300);
+        assert_eq!(sm.hazards(), []);
+        cycle(&issued, 0, 4) - cycle(&issued, 0, 3)
+    };
+    let (hit, miss) = (run(near(10)), run(far(10)));
+    assert!(hit < 60, "{hit} cycles after two hits");
+    assert!(miss > 300, "{miss} cycles after a miss and a hit");
+}

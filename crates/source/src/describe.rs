@@ -57,9 +57,9 @@ fn constant(instruction: &Instruction) -> Option<ConstantUse> {
 fn memory(instruction: &Instruction) -> Option<MemoryShape> {
     use Opcode::*;
     let kind = match instruction.opcode {
-        LD | LDG | LDL | TEX | TLD | TLD4 | TXD | SULD => MemoryKind::GlobalLoad,
-        ST | STG | STL | RED | REDG | SUST => MemoryKind::GlobalStore,
-        ATOM | ATOMG => MemoryKind::GlobalAtomic,
+        LD | LDG | LDL | TEX | TLD | TLD4 | TMML | TXD | TXQ | SULD => MemoryKind::GlobalLoad,
+        ST | STG | STL | RED | REDG | SUST | SURED => MemoryKind::GlobalStore,
+        ATOM | ATOMG | SUATOM => MemoryKind::GlobalAtomic,
         LDS => MemoryKind::SharedLoad,
         LDSM => MemoryKind::MatrixLoad,
         STS | STSM => MemoryKind::SharedStore,

@@ -50,6 +50,7 @@ impl Effect {
                 bypass: false,
                 deferred: None,
                 addresses: [0; 32],
+                texels: Vec::new(),
                 shared: [0; 32],
             },
         }
@@ -82,6 +83,9 @@ pub struct Access {
     /// the warp into device addresses of 4-byte words), byte offset in the CTA's shared memory, or
     /// `bank << 32 | byte offset` (`Constant`).
     pub addresses: [u64; 32],
+    /// Texture fetches only: the sectors of all texels, each once, in the order in which they are read.
+    /// `addresses` has the first texel of each lane.
+    pub texels: Vec<u64>,
     /// LDGSTS only: per lane the byte offset in shared memory that is written.
     pub shared: [u32; 32],
 }

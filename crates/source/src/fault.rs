@@ -51,6 +51,8 @@ pub enum FaultKind {
     IllegalPc,
     /// BPT.TRAP, __trap() or a failed device assertion.
     Trap(String),
+    /// A texture or surface access that cannot be: no such handle, another dimension, outside.
+    Texture(String),
     /// Something the hardware could do and this simulator cannot.
     Unsupported(String),
     /// The program misused a barrier (count not a multiple of the warp size, too many warps, …).

@@ -8,6 +8,7 @@ use reference::{ElementType, Initializer, Number, initialize};
 
 use super::buffer::{Buffer, element_names, parse_buffer};
 use super::document::{Reading, Value, one_of};
+use super::texture::TextureObject;
 
 /// One argument of a launch.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +19,11 @@ pub enum Argument {
         buffer: usize,
         /// Bytes from its first byte.
         offset: u64,
+    },
+    /// The handle of a texture or surface.
+    Texture {
+        /// Its position in the workload's objects.
+        object: usize,
     },
     /// A number.
     Scalar {
@@ -34,7 +40,7 @@ impl Argument {
     /// Bytes of the argument.
     pub fn size(&self) -> usize {
         match self {
-            Argument::Buffer { .. } => 8,
+            Argument::Buffer { .. } | Argument::Texture { .. } => 8,
             Argument::Scalar { element, .. } => element.size(),
             Argument::Bytes(bytes) => bytes.len(),
         }
@@ -45,6 +51,7 @@ impl fmt::Display for Argument {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Argument::Buffer { .. } => formatter.write_str("a buffer"),
+            Argument::Texture { .. } => formatter.write_str("a texture or surface"),
             Argument::Scalar { element, value } => write!(formatter, "`{element}` {value}"),
             Argument::Bytes(_) => formatter.write_str("bytes"),
         }
@@ -116,13 +123,13 @@ fn fitting(size: u32) -> &'static str {
         1 => "i8, u8 or `bytes` of 1",
         2 => "i16, u16, f16 or `bytes` of 2",
         4 => "i32, u32, f32 or `bytes` of 4",
-        8 => "a buffer, i64, u64, f64 or `bytes` of 8",
+        8 => "a buffer, texture, surface, i64, u64, f64 or `bytes` of 8",
         _ => "that many `bytes`",
     }
 }
 
 /// Lays the arguments out as the kernel's parameter space. `addresses[i]` is the device address of
-/// buffer i.
+/// buffer i, `handles[i]` the handle of texture or surface i.
 ///
 /// # Errors
 /// If count, a size or a value does not fit the kernel's parameters.
@@ -130,6 +137,7 @@ pub fn pack(
     arguments: &[Argument],
     kernel: &Kernel,
     addresses: &[u64],
+    handles: &[u64],
 ) -> Result<Vec<u8>, ArgumentError> {
     if arguments.len() != kernel.parameters.len() {
         return Err(ArgumentError::Count {
@@ -164,6 +172,10 @@ pub fn pack(
                 let base = addresses.get(*buffer).copied().unwrap_or(0);
                 base.wrapping_add(*offset).to_le_bytes().to_vec()
             }
+            Argument::Texture { object } => {
+                let handle = handles.get(*object).copied().unwrap_or(0);
+                handle.to_le_bytes().to_vec()
+            }
             Argument::Scalar { element, value } => {
                 initialize(&Initializer::Fill(*value), *element, 1)
                     .map_err(|error| wrong(error.to_string()))?
@@ -179,12 +191,25 @@ pub fn pack(
     Ok(packed)
 }
 
-const EXPECTED: &str = "the name of a buffer, a number with its type as in `{ i32 = 5 }`, \
+const EXPECTED: &str = "the name of a buffer, texture or surface, a number with its type as in `{ i32 = 5 }`, \
                         `{ buffer = \"a\", offset = 16 }` or `{ bytes = \"00ff\" }`";
 
 /// Reads one entry of `args`.
-pub(crate) fn read_argument(value: &Value<'_>, buffers: &[Buffer]) -> Reading<Argument> {
+pub(crate) fn read_argument(
+    value: &Value<'_>,
+    buffers: &[Buffer],
+    objects: &[TextureObject],
+) -> Reading<Argument> {
     if let Some(name) = value.as_string() {
+        if let Some(object) = objects.iter().position(|object| object.name == name) {
+            return Ok(Argument::Texture { object });
+        }
+        if !objects.is_empty() && !buffers.iter().any(|buffer| buffer.name == name) {
+            let buffers = buffers.iter().map(|buffer| buffer.name.as_str());
+            let objects = objects.iter().map(|object| object.name.as_str());
+            let names: Vec<&str> = buffers.chain(objects).collect();
+            return Err(value.error(format!("the name `{name}`"), one_of(&names)));
+        }
         return Ok(Argument::Buffer {
             buffer: find_buffer(value, name, buffers)?,
             offset: 0,

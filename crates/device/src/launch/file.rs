@@ -10,6 +10,7 @@ use super::argument::{Argument, read_argument};
 use super::buffer::{Buffer, read_buffers};
 use super::check::{Check, read_checks};
 use super::document::{Document, LaunchFileError, Reading, Table, Value};
+use super::texture::{TextureObject, read_objects};
 
 /// Launches over a common set of buffers: what one launch file asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Workload {
     pub launches: Vec<KernelLaunch>,
     /// Device memory that the launches work on.
     pub buffers: Vec<Buffer>,
+    /// Textures and surfaces on buffers.
+    pub objects: Vec<TextureObject>,
     /// Numbers for the CPU reference.
     pub parameters: BTreeMap<String, Number>,
     /// What must hold in the end.
@@ -68,6 +71,8 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         "title",
         "launch",
         "buffers",
+        "textures",
+        "surfaces",
         "parameters",
         "check",
     ])?;
@@ -87,12 +92,13 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         .transpose()?;
 
     let buffers = read_buffers(top)?;
+    let objects = read_objects(top, &buffers)?;
     let expected = "a list of tables, as in `[[launch]]`";
     let launch = top.require("launch", expected)?;
     let launches = launch
         .array(expected)?
         .iter()
-        .map(|entry| read_launch(entry, &buffers))
+        .map(|entry| read_launch(entry, &buffers, &objects))
         .collect::<Reading<Vec<_>>>()?;
     if launches.is_empty() {
         return Err(launch.error("an empty list", "at least one launch"));
@@ -112,6 +118,7 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         gpu,
         launches,
         buffers,
+        objects,
         parameters,
         checks,
     })
@@ -137,7 +144,11 @@ fn read_architectures(value: &Value<'_>) -> Reading<Vec<u32>> {
     Ok(architectures)
 }
 
-fn read_launch(entry: &Value<'_>, buffers: &[Buffer]) -> Reading<KernelLaunch> {
+fn read_launch(
+    entry: &Value<'_>,
+    buffers: &[Buffer],
+    objects: &[TextureObject],
+) -> Reading<KernelLaunch> {
     let table = entry.table("a table with `kernel`, `grid`, `block` and `args`")?;
     table.only(&["kernel", "grid", "block", "shared", "args"])?;
     let kernel = table
@@ -153,7 +164,7 @@ fn read_launch(entry: &Value<'_>, buffers: &[Buffer]) -> Reading<KernelLaunch> {
         Some(list) => list
             .array("a list of arguments")?
             .iter()
-            .map(|value| read_argument(value, buffers))
+            .map(|value| read_argument(value, buffers, objects))
             .collect::<Reading<_>>()?,
         None => Vec::new(),
     };

@@ -5,6 +5,7 @@ pub mod buffer;
 pub mod check;
 mod document;
 mod file;
+pub mod texture;
 
 pub use argument::{
     ARGUMENT_SYNTAX, Argument, ArgumentError, ArgumentSyntaxError, pack, parse_argument,
@@ -14,3 +15,4 @@ pub use check::{Check, CheckOutcome, Expectation};
 pub use document::LaunchFileError;
 pub use file::{KernelLaunch, Workload};
 pub use reference::{Comparison, Mismatch, Number};
+pub use texture::{TextureObject, place_images};

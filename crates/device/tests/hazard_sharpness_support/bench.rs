@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use cubin::Cubin;
 use device::engine::{Engine, EngineParameters, HangKind, Parts, Stop, Threads};
-use device::launch::{Buffer, Contents, KernelLaunch, pack};
+use device::launch::{Buffer, Contents, KernelLaunch, TextureObject, Workload, pack, place_images};
+use exec::texture::TextureTable;
 use exec::{CODE_BASE, GlobalMemory, LaunchOptions, Module, Program, SmState};
 use hardware::{
     CardParameters, CtaFootprint, Gpu, LaunchParameters, MemoryParameters, OccupancyParameters,
@@ -64,8 +65,14 @@ pub struct Outcome {
     pub warps: Vec<Warp>,
 }
 
-/// The initial contents of a launch's buffers: bytes and, unless all are zero, values.
-pub type Image = Vec<(u64, Option<Vec<u8>>)>;
+/// What a launch finds in device memory.
+#[derive(Clone, PartialEq)]
+pub struct Image {
+    /// The initial contents of the buffers: bytes and, unless all are zero, values.
+    pub buffers: Vec<(u64, Option<Vec<u8>>)>,
+    /// Textures and surfaces on them.
+    pub objects: Vec<TextureObject>,
+}
 
 impl Bench {
     /// One SM of `gpu`.
@@ -102,7 +109,7 @@ impl Bench {
         let cubin = Cubin::parse(bytes).map_err(|error| text(&error))?;
         let mut global = GlobalMemory::with_capacity(self.dram_size);
         let mut addresses = Vec::new();
-        for (size, contents) in image {
+        for (size, contents) in &image.buffers {
             let address = global.allocate(*size, "").map_err(|error| text(&error))?;
             if let Some(contents) = contents {
                 global
@@ -113,8 +120,20 @@ impl Bench {
         }
         let module = Module::load(&cubin, &mut global).map_err(|error| text(&error))?;
         let kernel = cubin.kernel(&wanted.kernel).map_err(|error| text(&error))?;
+        let mut textures = TextureTable::default();
+        let mut handles = Vec::new();
+        let images =
+            place_images(&image.objects, &addresses, &mut global).map_err(|error| text(&error))?;
+        for (object, image) in image.objects.iter().zip(images) {
+            let index = match object.sampler {
+                Some(sampler) => textures.add_texture(image, sampler),
+                None => textures.add_surface(image),
+            };
+            let index = index.map_err(|error| text(&error))?;
+            handles.push(textures.handle(index, module.architecture()));
+        }
         let parameters =
-            pack(&wanted.arguments, kernel, &addresses).map_err(|error| text(&error))?;
+            pack(&wanted.arguments, kernel, &addresses, &handles).map_err(|error| text(&error))?;
         let occupancy = self
             .limits
             .occupancy(&CtaFootprint {
@@ -128,6 +147,7 @@ impl Bench {
             .map_err(|error| text(&error))?;
         let options = LaunchOptions {
             dynamic_shared: wanted.shared,
+            textures: Arc::new(textures),
             ..LaunchOptions::default()
         };
         let launch = exec::Launch::new(
@@ -192,7 +212,7 @@ impl Bench {
 }
 
 /// The first contents of `buffers`; file contents lie in `folder`.
-pub fn image(buffers: &[Buffer], folder: &Path) -> Image {
+pub fn image(workload: &Workload, folder: &Path) -> Image {
     let bytes = |buffer: &Buffer| match &buffer.contents {
         contents if contents.is_zero() => None,
         Contents::Computed(initializer) => Some(
@@ -204,10 +224,14 @@ pub fn image(buffers: &[Buffer], folder: &Path) -> Image {
                 .unwrap_or_else(|error| panic!("{}: {error}", buffer.name)),
         ),
     };
-    buffers
-        .iter()
-        .map(|buffer| (buffer.bytes(), bytes(buffer)))
-        .collect()
+    Image {
+        buffers: workload
+            .buffers
+            .iter()
+            .map(|buffer| (buffer.bytes(), bytes(buffer)))
+            .collect(),
+        objects: workload.objects.clone(),
+    }
 }
 
 /// A source that notes what it is asked to issue.

@@ -126,7 +126,7 @@ fn subject(file: &Path, workloads: &[(PathBuf, Workload)], bench: &mut Bench) ->
             subject.left_out.push(format!("{title}: {size} bytes"));
             continue;
         }
-        let image = image(&workload.buffers, file.parent().unwrap_or(file));
+        let image = image(workload, file.parent().unwrap_or(file));
         for launch in &workload.launches {
             for launch in shrunk(launch) {
                 let same = |(l, i): &(KernelLaunch, Image)| *l == launch && *i == image;

@@ -17,6 +17,7 @@ pub(crate) mod packing;
 pub(crate) mod predicate;
 pub(crate) mod shuffle_vote;
 pub(crate) mod special_function;
+pub(crate) mod surface;
 pub(crate) mod tensor;
 pub(crate) mod tensor_double;
 pub(crate) mod tensor_float;
@@ -25,6 +26,7 @@ pub(crate) mod tensor_quad;
 pub(crate) mod tensor_rule;
 pub(crate) mod tensor_sparse;
 pub(crate) mod tensor_step;
+pub(crate) mod texture;
 pub(crate) mod uniform;
 pub(crate) mod vector;
 

@@ -12,6 +12,7 @@ use crate::memory::local::LocalMemory;
 use crate::memory::port::Port;
 use crate::memory::shared::SharedMemory;
 use crate::memory::{Op, constant, copy, generic, load_store, matrix};
+use crate::texture::taps::Taps;
 use crate::warp::Warp;
 
 /// What one warp's instruction works on.
@@ -25,6 +26,8 @@ pub(crate) struct Unit<'a> {
     pub(crate) operation: &'a mut Operation,
     /// Space for data; lanes that take no part keep what was there.
     pub(crate) words: &'a mut [Lanes; 4],
+    /// Space for the texels of a fetch.
+    pub(crate) taps: &'a mut Taps,
 }
 
 /// A fault with the lane at fault.
@@ -48,6 +51,7 @@ pub(crate) fn note(effect: &mut Effect, space: Space, operation: Kind, lanes: u3
     access.bytes = bytes as u8;
     access.bypass = false;
     access.deferred = None;
+    access.texels.clear();
 }
 
 /// Writes result words to registers.

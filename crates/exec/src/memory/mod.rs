@@ -133,7 +133,7 @@ pub(crate) enum ConstantMode {
 }
 
 /// Size of an access from the modifiers.
-fn size_of(r: &Reader<'_>) -> Size {
+pub(crate) fn size_of(r: &Reader<'_>) -> Size {
     use Modifier::*;
     let sizes = [
         (

@@ -49,6 +49,7 @@ impl Bench {
         let micro = lower(i, context).unwrap_or_else(|e| panic!("{}: {e}", i.display(0)));
         let mut unit = Unit {
             host: HostIsa::best(),
+            taps: &mut crate::texture::taps::Taps::new(),
             words: &mut [Lanes::ZERO; 4],
             warp: &mut self.warp,
             shared: &mut self.shared,

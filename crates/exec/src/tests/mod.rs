@@ -20,6 +20,7 @@ mod memory;
 mod order;
 mod predicate;
 mod tensor;
+mod texture;
 
 use sass::{
     Adjust, Architecture, Control, Guard, ImmediateKind, Instruction, Modifier, Opcode, Operand,

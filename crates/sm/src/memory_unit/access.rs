@@ -104,7 +104,7 @@ impl Sm {
     }
 
     fn load_sector(&mut self, index: RecordIndex, step: usize, lookup: u64, leaves: u64) -> bool {
-        let sector = self.unit.records[index].sectors.sector[step];
+        let sector = self.unit.records[index].sectors.at(step);
         match self
             .unit
             .l1d

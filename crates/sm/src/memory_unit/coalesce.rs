@@ -7,13 +7,15 @@ use source::{Access, LaneMask, Sector};
 #[derive(Clone, Debug)]
 pub struct Sectors {
     /// Number of sectors.
-    pub count: u8,
+    pub count: u16,
     /// Sector numbers.
     pub sector: [u64; 64],
     /// Bytes that the lanes touch in each sector, 32 at most.
     pub bytes: [u8; 64],
     /// Lanes that touch each sector.
     pub lanes: [u8; 64],
+    /// Sectors beyond the 64th: a texture fetch filters up to 16 texels per lane.
+    further: Vec<u64>,
 }
 
 impl Sectors {
@@ -24,7 +26,28 @@ impl Sectors {
             sector: [0; 64],
             bytes: [0; 64],
             lanes: [0; 64],
+            further: Vec::new(),
         }
+    }
+
+    /// Sector `index` of a load.
+    #[inline]
+    pub fn at(&self, index: usize) -> u64 {
+        match self.sector.get(index) {
+            Some(&sector) => sector,
+            None => self.further[index - self.sector.len()],
+        }
+    }
+
+    /// The sectors of a texture fetch: the texels of all lanes, merged already.
+    fn texels(&mut self, texels: &[u64]) {
+        let (near, further) = texels.split_at(texels.len().min(self.sector.len()));
+        self.sector[..near.len()].copy_from_slice(near);
+        self.bytes[..near.len()].fill(Sector::BYTES as u8);
+        self.lanes[..near.len()].fill(1);
+        self.further.clear();
+        self.further.extend_from_slice(further);
+        self.count = texels.len() as u16;
     }
 
     #[inline]
@@ -48,6 +71,10 @@ impl Sectors {
     /// Coalesces the lanes of `access`.
     pub fn coalesce(&mut self, access: &Access) {
         self.count = 0;
+        if !access.texels.is_empty() {
+            self.texels(&access.texels);
+            return;
+        }
         let bytes = access.bytes.max(1) as u64;
         if access.lanes == LaneMask::MAX && bytes <= 16 && consecutive(&access.addresses, bytes) {
             self.consecutive(access.addresses[0], bytes);
@@ -84,7 +111,7 @@ impl Sectors {
             self.bytes[index] = (to - from) as u8;
             self.lanes[index] = (to - from).div_ceil(bytes) as u8;
         }
-        self.count = (last - first + 1) as u8;
+        self.count = (last - first + 1) as u16;
     }
 }
 

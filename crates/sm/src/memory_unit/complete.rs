@@ -26,6 +26,23 @@ impl Sm {
 
     /// All data of `record` are at hand in this cycle.
     pub(crate) fn data_ready(&mut self, index: RecordIndex) {
+        let record = &mut self.unit.records[index];
+        if !record.in_order {
+            self.transfer(index);
+            return;
+        }
+        record.arrived = true;
+        let sub_core = record.sub_core as usize;
+        while let Some(&oldest) = self.unit.textures[sub_core].front()
+            && self.unit.records[oldest].arrived
+        {
+            self.unit.textures[sub_core].pop_front();
+            self.transfer(oldest);
+        }
+    }
+
+    /// The data of `record` go to its sub-core.
+    fn transfer(&mut self, index: RecordIndex) {
         let now = self.now;
         let record = &self.unit.records[index];
         match record.kind {

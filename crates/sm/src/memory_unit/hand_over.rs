@@ -81,10 +81,13 @@ impl Sm {
     /// The shared unit has accepted `record` in this cycle: sends it on its way.
     fn accepted(&mut self, index: RecordIndex) {
         let now = self.now;
-        let (slot, kind) = {
+        let (slot, kind, in_order) = {
             let record = &self.unit.records[index];
-            (record.slot, record.kind)
+            (record.slot, record.kind, record.in_order)
         };
+        if in_order {
+            self.unit.textures[slot as usize % 4].push_back(index);
+        }
         self.handed_over(slot);
         let to_lookup = self.parameters.memory_unit.to_lookup;
         match kind {

@@ -129,6 +129,9 @@ pub struct MemoryUnit {
     pub shared_free: u64,
     /// When the last result of the shared-memory queue of each sub-core is at hand: they come in order.
     pub shared_last: [u64; 4],
+    /// Texture instructions of each sub-core whose data have not been delivered, oldest first: they come
+    /// in order, as the compiler relies on when several share the last one's counter.
+    pub textures: [VecDeque<u16>; 4],
     /// When the path to each sub-core becomes free.
     pub return_free: [u64; 4],
     /// Records whose accesses wait for room in L1 or the port, oldest first.
@@ -165,6 +168,7 @@ impl MemoryUnit {
             generators: [0; 4],
             shared_free: 0,
             shared_last: [0; 4],
+            textures: std::array::from_fn(|_| VecDeque::with_capacity(16)),
             return_free: [0; 4],
             retry: VecDeque::with_capacity(64),
             constant_waiters: Vec::with_capacity(32),

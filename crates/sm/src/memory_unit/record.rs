@@ -4,7 +4,7 @@ use source::{Access, Effect, LaneMask, MemoryKind, Operation, Space, Token};
 
 use super::coalesce::{Pattern, Sectors, conflict_degree};
 use crate::event::RecordIndex;
-use crate::program::Row;
+use crate::program::{Queue, Row};
 
 /// No counter.
 pub const NO_COUNTER: u8 = 7;
@@ -50,11 +50,15 @@ pub struct Record {
     /// Sectors (global), or constant lines.
     pub sectors: Sectors,
     /// Next sector to look up.
-    pub next_sector: u8,
+    pub next_sector: u16,
     /// Answers still to come.
     pub waiting: u16,
     /// Latest cycle in which a part of the data is at hand.
     pub ready: u64,
+    /// Its data wait until those of earlier texture instructions have been delivered.
+    pub in_order: bool,
+    /// All its data are at hand.
+    pub arrived: bool,
     /// Entry in the hazard table, `u16::MAX` if none.
     pub hazard: u16,
     next_free: RecordIndex,
@@ -155,6 +159,8 @@ impl Record {
             next_sector: 0,
             waiting: 0,
             ready: 0,
+            in_order: false,
+            arrived: false,
             hazard: u16::MAX,
             next_free: NONE,
         }
@@ -179,6 +185,8 @@ impl Record {
         self.next_sector = 0;
         self.waiting = 0;
         self.ready = 0;
+        self.in_order = row.queue == Queue::Texture && row.memory_kind != MemoryKind::GlobalStore;
+        self.arrived = false;
         self.hazard = u16::MAX;
         self.bypass = false;
         self.deferred = None;

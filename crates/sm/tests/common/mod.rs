@@ -18,6 +18,8 @@ use source::{
 pub struct Step {
     pub description: Description,
     pub access: Option<(Space, Operation, u8)>,
+    /// Bytes from the common address.
+    pub distance: u64,
     pub ends: bool,
     /// Waits until all warps are here.
     pub barrier: bool,
@@ -73,6 +75,7 @@ impl Step {
                 special: Special::None,
             },
             access: None,
+            distance: 0,
             ends: false,
             barrier: false,
             leaves: false,
@@ -168,6 +171,16 @@ impl Step {
         if kind != MemoryKind::Pass {
             step.access = Some((space, operation, bytes));
         }
+        step
+    }
+
+    /// A texture fetch of four bytes into `to`, `distance` bytes from the common address.
+    pub fn texture(to: u8, distance: u64) -> Step {
+        let mut step = Step::memory(MemoryKind::GlobalLoad, false, 4, Some(to));
+        step.description.class = Class::Texture;
+        step.description.footprint.writes = [write(to, 1, Class::Texture)].into_iter().collect();
+        step.access = Some((Space::Texture, Operation::Load, 4));
+        step.distance = distance;
         step
     }
 
@@ -269,7 +282,8 @@ impl Source for Script {
                 bytes,
                 bypass: false,
                 deferred: None,
-                addresses: [self.address; 32],
+                addresses: [self.address + step.distance; 32],
+                texels: Vec::new(),
                 shared: [0; 32],
             };
         }

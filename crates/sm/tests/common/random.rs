@@ -446,6 +446,7 @@ impl Source for Machine {
                         bypass: false,
                         deferred: None,
                         addresses: addresses(space, pattern, bytes, salt),
+                        texels: Vec::new(),
                         shared: shared.map(|a| a as u32),
                     },
                 );
@@ -463,6 +464,7 @@ impl Source for Machine {
                         bypass: true,
                         deferred: Some(Token(token)),
                         addresses: addresses(Space::Global, pattern, 4, salt),
+                        texels: Vec::new(),
                         shared: [0; 32],
                     },
                 );

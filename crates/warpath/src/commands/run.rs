@@ -200,6 +200,7 @@ fn workload_of(arguments: &RunArguments, cubins: &[Cubin]) -> Result<Workload, F
             arguments: parsed,
         }],
         buffers,
+        objects: Vec::new(),
         parameters: Default::default(),
         checks: Vec::new(),
     })
