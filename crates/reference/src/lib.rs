@@ -60,6 +60,7 @@ mod sort;
 mod spmv_csr;
 mod stencil2d;
 mod stream;
+mod texture;
 mod transcendental;
 mod transpose;
 mod vadd;
@@ -119,6 +120,21 @@ const REFERENCES: &[(&str, Reference)] = &[
     ("stencil2d", stencil2d::stencil2d),
     ("stream", stream::stream),
     ("strong_load_then_store", litmus::strong_load_then_store),
+    ("surface_convert", texture::convert),
+    ("surface_invert", texture::invert),
+    ("surface_shapes", texture::shapes),
+    ("surface_votes", texture::votes),
+    ("texture_bicubic", texture::bicubic),
+    ("texture_box", texture::box_filter),
+    ("texture_cubes", texture::cubes),
+    ("texture_details", texture::details),
+    ("texture_extremes", texture::extremes),
+    ("texture_fetches", texture::fetches),
+    ("texture_handles", texture::handles),
+    ("texture_layers", texture::layers),
+    ("texture_march", texture::march),
+    ("texture_packed", texture::packed),
+    ("texture_resize", texture::resize),
     ("transcendental", transcendental::transcendental),
     ("transpose", transpose::transpose),
     ("vadd", vadd::vadd),
