@@ -35,7 +35,13 @@ pub struct Device {
     pub(crate) threads: Threads,
     textures: Arc<TextureTable>,
     launches: u64,
+    /// Address of the workspace for grid barriers, once a cooperative launch has asked for it.
+    grid_workspace: Option<u64>,
 }
+
+/// Bytes of the workspace for grid barriers. Cooperative groups use two words: the size and a
+/// counter, of which the counter at byte 4 is touched on the device.
+const GRID_WORKSPACE: u64 = 64;
 
 /// A file of code, read but not loaded: the cubins in it that the GPU can run.
 #[derive(Debug)]
@@ -115,6 +121,7 @@ impl Device {
             threads,
             textures: Arc::default(),
             launches: 0,
+            grid_workspace: None,
         })
     }
 
@@ -227,6 +234,10 @@ impl Device {
             .collect();
         let parameters = pack(&wanted.arguments, kernel, addresses, &handles)?;
         let name = || kernel.name.clone();
+        if loaded.cubin.externs().iter().any(|e| e.name == "malloc") {
+            self.global
+                .reserve_heap(options.heap.unwrap_or(exec::DEFAULT_HEAP))?;
+        }
         self.launching
             .accept(wanted.grid, wanted.block, kernel.parameter_size)
             .map_err(|error| RunError::Launch {
@@ -253,6 +264,27 @@ impl Device {
         let program =
             Program::of_section(&loaded.cubin, kernel.section, Arc::clone(&loaded.module))
                 .map_err(wrong)?;
+        let grid_workspace = if wanted.cooperative {
+            let ctas: u64 = wanted.grid.iter().map(|&n| u64::from(n)).product();
+            let most = u64::from(occupancy.ctas_per_sm) * u64::from(self.card.sms);
+            if ctas > most {
+                return Err(RunError::Cooperative {
+                    kernel: name(),
+                    ctas,
+                    most,
+                });
+            }
+            match self.grid_workspace {
+                Some(address) => address,
+                None => {
+                    let name = "the workspace of grid barriers";
+                    let address = self.global.allocate(GRID_WORKSPACE, name)?;
+                    *self.grid_workspace.insert(address)
+                }
+            }
+        } else {
+            0
+        };
         self.launches += 1;
         let launch = exec::Launch::new(
             Arc::new(program),
@@ -264,9 +296,12 @@ impl Device {
                 unknown_op: options.unknown_op,
                 host: options.host_isa,
                 sm_count: self.card.sms,
+                warps_per_sm: self.limits.warps_per_sm,
                 grid_id: self.launches,
                 textures: Arc::clone(&self.textures),
-                ..LaunchOptions::default()
+                stack_limit: wanted.stack,
+                grid_workspace,
+                heap_wait: self.engine.visibility_quantum,
             },
         )
         .map_err(wrong)?;
@@ -291,6 +326,18 @@ impl Device {
             Mode::Timing => self.run_timed(prepared, options, progress)?,
             Mode::Functional => self.run_functional(prepared, options)?,
         };
+        let printed = self.global.take_printed();
+        if printed.calls > 0 {
+            let calls = printed.calls;
+            let line = format!("the time that printf takes on the device ({calls} calls)");
+            report.not_modelled.push(line);
+        }
+        if printed.lost > 0 {
+            let lost = printed.lost;
+            let line = format!("{lost} calls of printf: overwritten, the buffer holds 1 MiB");
+            report.not_modelled.push(line);
+        }
+        report.printed = printed.text;
         report.host_seconds = start.elapsed().as_secs_f64();
         Ok(report)
     }
@@ -314,6 +361,7 @@ impl Device {
             warps_per_sm: self.limits.warps_per_sm,
             warp_instructions: 0,
             thread_instructions: 0,
+            printed: String::new(),
             timing: None,
             not_modelled: Vec::new(),
             threads: match mode {

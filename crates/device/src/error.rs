@@ -100,6 +100,18 @@ pub enum RunError {
         /// What is wrong.
         error: OccupancyError,
     },
+    /// A cooperative launch whose CTAs do not fit the GPU at the same time.
+    #[error(
+        "kernel `{kernel}`: {ctas} CTAs of a cooperative launch; the GPU holds {most} at a time"
+    )]
+    Cooperative {
+        /// The kernel.
+        kernel: String,
+        /// CTAs of the grid.
+        ctas: u64,
+        /// CTAs that are resident at a time.
+        most: u64,
+    },
     /// A launch that cannot be made.
     #[error("kernel `{kernel}`: {error}")]
     Exec {

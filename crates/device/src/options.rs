@@ -40,6 +40,8 @@ pub struct RunOptions {
     pub max_cycles: u64,
     /// What an unknown instruction does.
     pub unknown_op: UnknownOp,
+    /// Bytes of the heap of device `malloc`; what the launch file says or 8 MiB by default.
+    pub heap: Option<u64>,
     /// Host instruction set; the best of the machine by default.
     pub host_isa: Option<HostIsa>,
 }
@@ -53,6 +55,7 @@ impl Default for RunOptions {
             window: None,
             max_cycles: DEFAULT_MAX_CYCLES,
             unknown_op: UnknownOp::Error,
+            heap: None,
             host_isa: None,
         }
     }

@@ -56,6 +56,8 @@ pub struct LaunchReport {
     pub warp_instructions: u64,
     /// Thread instructions: lanes in which they took effect.
     pub thread_instructions: u64,
+    /// What device code printed.
+    pub printed: String,
     /// What the timing model found; nothing in functional mode.
     pub timing: Option<Timing>,
     /// What the run could not model.

@@ -138,6 +138,10 @@ impl<'a> Session<'a> {
                 });
             }
         }
+        let options = &RunOptions {
+            heap: options.heap.or(self.workload.heap),
+            ..options.clone()
+        };
         let name = self.cubin_name()?;
         let bytes = self.files.read(&name, LARGEST_CUBIN)?;
         let code = self.device.open(&self.files.path(&name), &bytes)?;
@@ -189,6 +193,11 @@ impl<'a> Session<'a> {
             launches: reports,
             checks,
         })
+    }
+
+    /// What device code printed in a launch that failed: the reports of the others hold theirs.
+    pub fn take_printed(&mut self) -> String {
+        self.device.memory_mut().take_printed().text
     }
 
     /// What a buffer holds now.

@@ -65,12 +65,29 @@ impl Device {
             window: options.window,
             max_cycles: options.max_cycles,
         });
-        let ended = engine
-            .run(progress)
-            .map_err(|stop| stopped(stop, prepared))?;
+        let ended = match engine.run(progress) {
+            Ok(ended) => ended,
+            Err(stop) => {
+                // What was printed before is told. The clock that an instruction sees is one ahead.
+                let last = match &stop {
+                    Stop::Fault { cycle, .. } => *cycle + 1,
+                    Stop::Hang(_) => Cycle::NEVER,
+                };
+                let mut sources = engine.into_sources();
+                SmState::tell_printed(&mut sources, &mut self.global, last);
+                let earlier = self.global.take_misuse().filter(|misuse| misuse.0 <= last);
+                return Err(match earlier {
+                    Some(misuse) => misused(misuse, prepared),
+                    None => stopped(stop, prepared),
+                });
+            }
+        };
         let cycles = ended.cycles;
 
         let (sms, sources) = engine.close(ended);
+        if let Some(misuse) = self.global.take_misuse() {
+            return Err(misused(misuse, prepared));
+        }
         let mut sum = SmStatistics::default();
         for sm in &sms {
             sum.add(sm.statistics());
@@ -145,6 +162,11 @@ impl Device {
             rate(DRAM_SHARE, "%", share);
         }
     }
+}
+
+/// Tells a wrong `free`.
+fn misused((cycle, sm, fault): (Cycle, SmId, Box<Fault>), prepared: &Prepared) -> RunError {
+    RunError::Fault(Box::new(fault_report(&fault, prepared, Some((sm, cycle)))))
 }
 
 /// Tells why the engine stopped, with the program's names.

@@ -4,7 +4,8 @@
 /// Constant banks an instruction can name.
 const BANKS: usize = 32;
 
-/// Offsets in bank 0 that the driver fills, sm_75 to sm_89.
+/// Offsets in bank 0 that the driver fills, sm_75 to sm_90, as the compiler reads them for each PTX
+/// special register.
 pub(crate) mod driver {
     /// Block size x, y, z.
     pub(crate) const BLOCK: u32 = 0x0;
@@ -20,15 +21,24 @@ pub(crate) mod driver {
     pub(crate) const DYNAMIC_SHARED: u32 = 0x2c;
     /// Number of the grid, 64 bits.
     pub(crate) const GRID_ID: u32 = 0x30;
-    /// Address of the workspace for grid barriers, 64 bits.
+    /// Address of the workspace for grid barriers: its upper word (PTX %envreg1), then its lower
+    /// one (%envreg2). From sm_90 on at [`GRID_WORKSPACE_90`].
     pub(crate) const GRID_WORKSPACE: u32 = 0x8c;
+    /// The same on sm_90.
+    pub(crate) const GRID_WORKSPACE_90: u32 = 0x44;
     /// Number of SMs.
     pub(crate) const SM_COUNT: u32 = 0x10c;
     /// Reserved bytes of shared memory.
     pub(crate) const RESERVED_SHARED: u32 = 0x114;
     /// Descriptor of global memory, 64 bits; no value depends on it.
     pub(crate) const GLOBAL_DESCRIPTOR: u32 = 0x118;
-    /// Bytes before the parameters.
+    /// The same on sm_90.
+    pub(crate) const GLOBAL_DESCRIPTOR_90: u32 = 0x208;
+    /// CTAs of a cluster in x, y and z, and in all, on sm_90: one where there are no clusters.
+    pub(crate) const CLUSTER_90: [u32; 4] = [0x144, 0x148, 0x14c, 0x188];
+    /// Clusters of the grid in x, y and z, on sm_90.
+    pub(crate) const CLUSTERS_90: u32 = 0x15c;
+    /// Bytes before the parameters where a kernel does not say (on sm_90 they begin at 0x210).
     pub(crate) const AREA: usize = 0x160;
 }
 

@@ -86,7 +86,12 @@ pub fn run(
 ) -> Result<FunctionalStatistics, RunFault> {
     let warps_per_cta = u64::from(launch.warps_per_cta());
     let ctas = launch.ctas();
-    let resident = (RESIDENT_WARPS / warps_per_cta).clamp(1, ctas) as usize;
+    // CTAs of a cooperative launch wait for each other: all are resident.
+    let resident = if launch.options().grid_workspace != 0 {
+        ctas as usize
+    } else {
+        (RESIDENT_WARPS / warps_per_cta).clamp(1, ctas) as usize
+    };
     let places = resident * warps_per_cta as usize;
     let mut machine = Machine::new(Arc::clone(launch), 0, places, resident);
     let mut statistics = FunctionalStatistics {

@@ -46,6 +46,8 @@ pub struct LaunchOptions {
     pub host: Option<HostIsa>,
     /// SMs of the GPU (%nsmid).
     pub sm_count: u32,
+    /// Warps that an SM has room for (%nwarpid).
+    pub warps_per_sm: u32,
     /// Number of the grid (%gridid).
     pub grid_id: u64,
     /// Stack of a thread where the compiler could not bound it (`cudaLimitStackSize`).
@@ -54,6 +56,9 @@ pub struct LaunchOptions {
     pub grid_workspace: u64,
     /// Textures and surfaces as they are bound when the launch is made.
     pub textures: Arc<TextureTable>,
+    /// Cycles that a warp waits for the heap of device `malloc` in timing mode: at least the time
+    /// to the next boundary at which requests are served.
+    pub heap_wait: u64,
 }
 
 impl Default for LaunchOptions {
@@ -63,10 +68,12 @@ impl Default for LaunchOptions {
             unknown_op: UnknownOp::Error,
             host: None,
             sm_count: 1,
+            warps_per_sm: 64,
             grid_id: 1,
             stack_limit: 1024,
             grid_workspace: 0,
             textures: Arc::default(),
+            heap_wait: 1,
         }
     }
 }
@@ -104,7 +111,7 @@ impl Launch {
         check_grid(grid)?;
         check_block(block, kernel)?;
         let architecture = program.module().architecture();
-        let limit = shared_limit(architecture);
+        let limit = shared_limit(architecture) + system_shared(kernel, architecture);
         let shared = u64::from(kernel.static_shared) + u64::from(options.dynamic_shared);
         if shared > u64::from(limit) {
             return Err(ExecError::Shared {
@@ -162,6 +169,7 @@ impl Launch {
     fn fill_banks(&mut self, parameters: &[u8]) {
         let program = Arc::clone(&self.program);
         let kernel = program.kernel();
+        let architecture = program.module().architecture();
         let loaded = program.module().loaded();
         for bank in 1..32 {
             if let Some(bytes) = loaded.constant_bank(bank, Some(kernel.section)) {
@@ -194,13 +202,36 @@ impl Launch {
             .write_driver_word(driver::DYNAMIC_SHARED, self.options.dynamic_shared);
         self.banks
             .write_driver_wide(driver::GRID_ID, self.options.grid_id);
+        let hopper = architecture >= Architecture::Sm90;
+        let workspace = self.options.grid_workspace;
+        let place = if hopper {
+            driver::GRID_WORKSPACE_90
+        } else {
+            driver::GRID_WORKSPACE
+        };
         self.banks
-            .write_driver_wide(driver::GRID_WORKSPACE, self.options.grid_workspace);
+            .write_driver_word(place, (workspace >> 32) as u32);
+        self.banks.write_driver_word(place + 4, workspace as u32);
         self.banks
             .write_driver_word(driver::SM_COUNT, self.options.sm_count);
+        let reserved = self.reserved_shared() + system_shared(kernel, architecture);
         self.banks
-            .write_driver_word(driver::RESERVED_SHARED, self.reserved_shared());
-        self.banks.write_driver_wide(driver::GLOBAL_DESCRIPTOR, 0);
+            .write_driver_word(driver::RESERVED_SHARED, reserved);
+        let place = if hopper {
+            driver::GLOBAL_DESCRIPTOR_90
+        } else {
+            driver::GLOBAL_DESCRIPTOR
+        };
+        self.banks.write_driver_wide(place, 0);
+        if hopper {
+            for offset in driver::CLUSTER_90 {
+                self.banks.write_driver_word(offset, 1);
+            }
+            for axis in 0..3 {
+                let offset = driver::CLUSTERS_90 + 4 * axis as u32;
+                self.banks.write_driver_word(offset, self.grid[axis]);
+            }
+        }
     }
 
     fn lower(&mut self) {
@@ -293,8 +324,9 @@ impl Launch {
 
     /// Shared memory that the system takes besides, per block, in bytes.
     pub fn reserved_shared(&self) -> u32 {
-        if self.program.module().architecture() >= Architecture::Sm80 {
-            RESERVED_SHARED
+        let architecture = self.program.module().architecture();
+        if architecture >= Architecture::Sm80 {
+            RESERVED_SHARED - system_shared(self.program.kernel(), architecture)
         } else {
             0
         }
@@ -352,6 +384,16 @@ impl Launch {
                     .map(|reason| (source::Pc(pc as u32), reason.as_str())),
                 _ => None,
             })
+    }
+}
+
+/// Bytes of a kernel's static shared memory that are the system's: from sm_90 on its variables begin
+/// behind them.
+fn system_shared(kernel: &cubin::Kernel, architecture: Architecture) -> u32 {
+    if architecture >= Architecture::Sm90 {
+        kernel.static_shared.min(RESERVED_SHARED)
+    } else {
+        0
     }
 }
 

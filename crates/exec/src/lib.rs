@@ -28,6 +28,7 @@ mod memory;
 mod micro;
 mod program;
 mod rounding;
+mod service;
 mod sm;
 mod softfloat;
 mod split;
@@ -42,6 +43,8 @@ pub use isa_dispatch::HostIsa;
 pub use launch::{Launch, LaunchOptions, UnknownOp};
 pub use memory::global::GlobalMemory;
 pub use program::{CODE_BASE, Module, Program};
+pub use service::console::Printed;
+pub use service::heap::DEFAULT_HEAP;
 pub use sm::SmState;
 
 /// Whether execution is written for an instruction. Derived from the lowering that launches use.

@@ -599,7 +599,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         | UFLO | USGXT | UBMSK | UBREV | R2UR | UP2UR => {
             Op::Vector(Vector::Uniform(family::uniform::lower(opcode, r)?))
         }
-        SHFL | VOTE | VOTEU | MATCH | REDUX => {
+        SHFL | VOTE | VOTEU | MATCH | REDUX | ELECT => {
             Op::Vector(Vector::ShuffleVote(family::shuffle_vote::lower(opcode, r)?))
         }
         HMMA | QMMA | IMMA | DMMA | BMMA => {
@@ -608,7 +608,9 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         LDG | LD | LDL | LDS | LDC | ULDC | LDSM | LDGSTS | STG | ST | STL | STS | STSM | QSPC => {
             Op::Memory(memory::lower(opcode, r)?)
         }
-        ATOM | ATOMG | ATOMS | RED | ARRIVES => Op::Atomic(family::atomic::lower(opcode, r)?),
+        ATOM | ATOMG | ATOMS | RED | REDG | ARRIVES | SYNCS => {
+            Op::Atomic(family::atomic::lower(opcode, r)?)
+        }
         BRA | BRX | BRXU | JMP | JMX | BSSY | BSYNC | BREAK | BMOV | WARPSYNC | YIELD | CALL
         | RET | EXIT | KILL | LEPC | BPT | NANOSLEEP => {
             Op::Control(family::control_flow::lower(opcode, r)?)
@@ -616,27 +618,25 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         BAR | B2R => Op::Barrier(family::barrier::lower(opcode, r)?),
         S2R | S2UR | CS2R => Op::Miscellaneous(family::miscellaneous::lower(opcode, r)?),
         // Order and time only: values are already as these would make them.
-        NOP | MEMBAR | ERRBAR | CCTL | CCTLL | DEPBAR | LDGDEPBAR | PMTRIG => {
+        // (A grid that depends on none has nothing to wait for or to let go.)
+        NOP | MEMBAR | ERRBAR | CGAERRBAR | CCTL | CCTLL | DEPBAR | LDGDEPBAR | PMTRIG
+        | ENDCOLLECTIVE | FENCE | PREEXIT | ACQBULK => {
             while r.peek().is_some() {
                 r.skip();
             }
             Op::Nop
         }
-        SYNCS => return refuse("barriers in shared memory (mbarrier)"),
         TEX | TLD | TLD4 | TXD | TXQ | TMML => Op::Texture(family::texture::lower(opcode, r)?),
         SULD | SUST | SUATOM | SURED => Op::Surface(family::surface::lower(opcode, r)?),
-        REDG | CGAERRBAR | ENDCOLLECTIVE => {
-            return refuse("an instruction of sm_90");
-        }
         BGMMA | HGMMA | IGMMA | QGMMA | WARPGROUP | WARPGROUPSET | USETMAXREG => {
             return refuse("matrices of a warp group (a unit of Hopper)");
         }
         UBLKCP | UBLKPF | UBLKRED | UTMACCTL | UTMACMDFLUSH | UTMALDG | UTMAPF | UTMAREDG
-        | UTMASTG | FENCE => {
+        | UTMASTG => {
             return refuse("copies of tensors and blocks (a unit of Hopper)");
         }
-        UCGABAR_ARV | UCGABAR_WAIT | STAS | REDAS | USETSHMSZ | ELECT | ACQBULK | PREEXIT => {
-            return refuse("clusters of CTAs and dependent grids (a unit of Hopper)");
+        UCGABAR_ARV | UCGABAR_WAIT | STAS | REDAS | USETSHMSZ => {
+            return refuse("clusters of CTAs (a unit of Hopper)");
         }
         LDGMC => return refuse("multicast memory (a unit of Hopper)"),
         ULEPC | VHMNMX => return refuse("an instruction of sm_90"),

@@ -7,17 +7,19 @@ use source::{Effect, Fault, FaultKind, Pc};
 
 use crate::cta::Cta;
 use crate::family::barrier::{Mode, Op as BarrierOp};
-use crate::family::control_flow::{EXTERN_CALL, Outcome};
+use crate::family::control_flow::Outcome;
 use crate::family::miscellaneous::Surroundings;
 use crate::family::{atomic, control_flow, miscellaneous, surface, texture};
 use crate::isa_dispatch;
-use crate::lanes::{ALL, Lanes, WARP};
+use crate::lanes::{ALL, Lanes, WARP, lanes_of};
 use crate::launch::{Launch, UnknownOp};
 use crate::memory::access::{self, Trouble, Unit};
 use crate::memory::deferred::Operation;
 use crate::memory::local::LocalMemory;
 use crate::memory::port::Port;
 use crate::micro::{Micro, Op, Operand};
+use crate::service::heap::BadFree;
+use crate::service::{self, BadPointer, Caller, Service, console};
 use crate::split::Wait;
 use crate::texture::taps::Taps;
 use crate::warp::Warp;
@@ -239,6 +241,7 @@ impl Machine {
                     clock,
                     sm: u32::from(*sm),
                     slot: place as u32,
+                    warps: launch.options().warps_per_sm,
                 };
                 if lanes != 0 {
                     miscellaneous::execute(op, warp, lanes, &around);
@@ -250,13 +253,16 @@ impl Machine {
                 match control_flow::execute(op, warp, pc.0, lanes, code) {
                     Ok(Outcome::Moved) => {}
                     Ok(Outcome::Sleep(time)) => effect.sleep = time,
+                    Ok(Outcome::Service { lanes }) => {
+                        let op = *op;
+                        self.call_services(&op, place, pc, lanes, port, effect)?;
+                    }
                     Ok(Outcome::Exited(lanes)) => {
                         if lanes != 0 {
                             self.exited(place, effect);
                         }
                     }
                     Err((lane, kind)) => {
-                        let kind = name_extern(launch, kind);
                         return Err(fault(launch, warp, pc, Some(lane), kind));
                     }
                 }
@@ -290,6 +296,121 @@ impl Machine {
             effect.ended = splits.live == 0;
             effect.blocked = !effect.ended;
         }
+        Ok(())
+    }
+
+    /// `lanes` jump, some of them to functions that the system provides: those are served, lanes that
+    /// call the same function together, and go on where they return to.
+    #[cold]
+    fn call_services<P: Port>(
+        &mut self,
+        op: &control_flow::Op,
+        place: usize,
+        pc: Pc,
+        lanes: u32,
+        port: &mut P,
+        effect: &mut Effect,
+    ) -> Result<(), Box<Fault>> {
+        let Machine {
+            launch,
+            warps,
+            locals,
+            ctas,
+            ..
+        } = self;
+        let launch: &Launch = launch;
+        let warp = &mut warps[place];
+        let code = launch.code.len() as u32;
+        let mut targets = [u32::MAX; 32];
+        let mut left = lanes;
+        while left != 0 {
+            let first = left.trailing_zeros() as usize;
+            let address = control_flow::jump_target(op, warp, first);
+            let mut group = 0;
+            for lane in lanes_of(left) {
+                if control_flow::jump_target(op, warp, lane) == address {
+                    group |= 1 << lane;
+                }
+            }
+            left &= !group;
+            let wrong = |warp: &Warp, lane: usize, kind| {
+                Err(fault(launch, warp, pc, Some(lane as u8), kind))
+            };
+            let inside = control_flow::number_of(address);
+            if inside < code {
+                lanes_of(group).for_each(|lane| targets[lane] = inside);
+                continue;
+            }
+            let Some(function) = launch.program().module().loaded().extern_at(address) else {
+                return wrong(warp, first, FaultKind::IllegalPc);
+            };
+            let Some(service) = Service::named(&function.name) else {
+                let text = format!("a call of `{}`", function.name);
+                return wrong(warp, first, FaultKind::Unsupported(text));
+            };
+            let cta = warp.cta as usize;
+            let mut caller = Caller {
+                warp,
+                shared: &ctas[cta].shared,
+                local: &locals[place],
+            };
+            match service {
+                Service::Print => {
+                    if let Err(BadPointer { lane, address }) =
+                        service::print(&mut caller, group, port)
+                    {
+                        let nearest = Some(port.memory().nearest(address));
+                        let kind = FaultKind::OutOfBounds {
+                            space: "generic",
+                            address,
+                            bytes: 1,
+                            nearest,
+                        };
+                        return wrong(warp, lane, kind);
+                    }
+                }
+                Service::Allocate | Service::Free => {
+                    let free = service == Service::Free;
+                    let request = service::heap_request(&caller, group, free);
+                    match port.request(&request, pc.0) {
+                        Some(Ok(addresses)) if !free => {
+                            service::write_addresses(warp, group, &addresses);
+                        }
+                        Some(Ok(_)) => {}
+                        Some(Err(bad)) => return wrong(warp, bad.lane, bad_free(bad)),
+                        None => effect.sleep = launch.options().heap_wait,
+                    }
+                }
+                Service::AssertFail => {
+                    let mut first_text = String::new();
+                    for lane in lanes_of(group) {
+                        let (place, message) = service::assertion(&caller, lane, port);
+                        let [x, y, z] = caller.warp.cta_index;
+                        let thread =
+                            launch.thread_index(caller.warp.index * WARP as u32 + lane as u32);
+                        let [tx, ty, tz] = thread;
+                        let text = format!(
+                            "{place}block: [{x},{y},{z}], thread: [{tx},{ty},{tz}] \
+                             Assertion `{message}` failed."
+                        );
+                        let bytes = console::record_bytes(0, text.len() as u64);
+                        port.print(format!("{text}\n").into_bytes(), bytes);
+                        if first_text.is_empty() {
+                            first_text = text;
+                        }
+                    }
+                    return wrong(warp, first, FaultKind::Trap(first_text));
+                }
+            }
+            for lane in lanes_of(group) {
+                let back = control_flow::number_of(service::return_address(warp, lane));
+                if back >= code {
+                    return wrong(warp, lane, FaultKind::IllegalPc);
+                }
+                targets[lane] = back;
+            }
+        }
+        warp.splits.scatter(&targets, lanes, pc.0 + 1);
         Ok(())
     }
 
@@ -446,25 +567,19 @@ fn refused(launch: &Launch, pc: Pc, reason: u32) -> FaultKind {
     }
 }
 
-/// Replaces the address of an external function by its name.
+/// A wrong `free`.
 #[cold]
-fn name_extern(launch: &Launch, kind: FaultKind) -> FaultKind {
-    let FaultKind::Unsupported(text) = &kind else {
-        return kind;
-    };
-    let Some(address) = text
-        .strip_prefix(EXTERN_CALL)
-        .and_then(|address| u64::from_str_radix(address.trim_start_matches("0x"), 16).ok())
-    else {
-        return kind;
-    };
-    match launch.program().module().loaded().extern_at(address) {
-        Some(function) if function.name == "__assertfail" => {
-            FaultKind::Trap("a device assertion failed".to_owned())
-        }
-        Some(function) => FaultKind::Unsupported(format!("a call of `{}`", function.name)),
-        None => FaultKind::IllegalPc,
-    }
+fn bad_free(bad: BadFree) -> FaultKind {
+    let address = bad.address;
+    FaultKind::Trap(format!(
+        "free({address:#x}): no block of the heap begins there, or it was freed before"
+    ))
+}
+
+/// The first wrong `free` of a request that waited for the boundary.
+#[cold]
+pub(crate) fn free_fault(launch: &Launch, warp: &Warp, pc: u32, bad: BadFree) -> Box<Fault> {
+    fault(launch, warp, Pc(pc), Some(bad.lane as u8), bad_free(bad))
 }
 
 /// A fault of a warp.

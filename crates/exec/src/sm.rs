@@ -10,12 +10,14 @@ use source::{
 use crate::isa_dispatch;
 use crate::lanes::lanes_of;
 use crate::launch::Launch;
-use crate::machine::Machine;
+use crate::machine::{Machine, free_fault};
 use crate::memory::access::write_words;
 use crate::memory::copy::put;
 use crate::memory::deferred::{Kind, extend};
 use crate::memory::global::GlobalMemory;
 use crate::memory::overlay::{self, Window, WindowPort};
+use crate::service::heap::{Misuse, Waiting};
+use crate::service::write_addresses;
 
 /// Warp places of an SM.
 const WARPS: usize = 64;
@@ -193,6 +195,10 @@ impl Source for SmState {
             }
         }
         sources[0].order = order;
+        if sources.iter().any(SmState::calls_services) {
+            SmState::serve_heap(sources, shared);
+            SmState::tell_printed(sources, shared, Cycle::NEVER);
+        }
     }
 
     fn waiting(&self, warp: WarpSlot) -> Option<String> {
@@ -238,6 +244,61 @@ impl SmState {
 }
 
 impl SmState {
+    /// Whether the SM has printed or waits for the heap.
+    #[inline]
+    fn calls_services(&self) -> bool {
+        !self.window.printed.is_empty() || !self.window.requests.is_empty()
+    }
+
+    /// Moves what all SMs have printed until `last` (inclusive) to the device's buffer, in
+    /// (cycle, SM, sub-core, lane) order. For launches that end early; boundaries do it themselves.
+    pub fn tell_printed(sources: &mut [SmState], shared: &mut GlobalMemory, last: Cycle) {
+        let mut records: Vec<(Cycle, usize, Vec<u8>, u64)> = Vec::new();
+        for (sm, source) in sources.iter_mut().enumerate() {
+            let printed = source.window.printed.drain(..);
+            records.extend(printed.map(|(cycle, text, bytes)| (cycle, sm, text, bytes)));
+        }
+        // Stable: each SM has its records in order.
+        records.sort_by_key(|(cycle, sm, ..)| (*cycle, *sm));
+        for (cycle, _, text, bytes) in records {
+            if cycle <= last {
+                shared.console.print(text, bytes);
+            }
+        }
+    }
+
+    /// Serves requests to the heap in (cycle, SM, sub-core, lane) order; the warps sleep until now.
+    fn serve_heap(sources: &mut [SmState], shared: &mut GlobalMemory) {
+        let mut requests: Vec<(Cycle, usize, Waiting)> = Vec::new();
+        for (sm, source) in sources.iter_mut().enumerate() {
+            let waiting = source.window.requests.drain(..);
+            requests.extend(waiting.map(|waiting| (waiting.cycle, sm, waiting)));
+        }
+        requests.sort_by_key(|(cycle, sm, _)| (*cycle, *sm));
+        for (cycle, sm, waiting) in requests {
+            let Machine { launch, warps, .. } = &mut sources[sm].machine;
+            let warp = &mut warps[waiting.warp as usize];
+            if warp.generation != waiting.generation {
+                continue;
+            }
+            match shared.serve(&waiting.request) {
+                Ok(addresses) if !waiting.request.free => {
+                    write_addresses(warp, waiting.request.lanes, &addresses);
+                }
+                Ok(_) => {}
+                Err(bad) => {
+                    if let Some(heap) = shared.heap.as_mut().filter(|heap| heap.misuse.is_none()) {
+                        heap.misuse = Some(Misuse {
+                            cycle,
+                            sm: SmId(sm as u16),
+                            fault: free_fault(launch, warp, waiting.pc, bad),
+                        });
+                    }
+                }
+            }
+        }
+    }
+
     /// Warp slots of warps of the CTA that the warp in `place` belongs to.
     fn slots(&self, place: usize, warps: u64) -> WarpMask {
         let cta = &self.machine.ctas[self.machine.warps[place].cta as usize];

@@ -34,6 +34,7 @@ pub mod values;
 
 mod atomics;
 mod black_scholes;
+mod calls;
 mod chase;
 mod control_flow;
 mod conversions;
@@ -54,12 +55,14 @@ mod nbody;
 mod reduction;
 mod rows;
 mod saxpy;
+mod services;
 mod sgemm;
 mod softmax;
 mod sort;
 mod spmv_csr;
 mod stencil2d;
 mod stream;
+mod synchronisation;
 mod texture;
 mod transcendental;
 mod transpose;
@@ -76,7 +79,9 @@ pub type Reference = fn(&Inputs) -> Result<Vec<Output>, ReferenceError>;
 
 /// Every reference by its name.
 const REFERENCES: &[(&str, Reference)] = &[
+    ("arrivals", synchronisation::arrivals),
     ("atomics", atomics::atomics),
+    ("barrier_reductions", synchronisation::barrier_reductions),
     ("black_scholes", black_scholes::black_scholes),
     ("chase", chase::chase),
     ("control_flow", control_flow::control_flow),
@@ -87,14 +92,18 @@ const REFERENCES: &[(&str, Reference)] = &[
     ("ffma", ffma::ffma),
     ("ffma_chain", ffma::ffma_chain),
     ("fp64_dot", fp64_dot::fp64_dot),
+    ("function_pointers", calls::function_pointers),
     ("grid_barrier", litmus::grid_barrier),
     ("grid_barrier_in_place", litmus::grid_barrier_in_place),
     ("halves", halves::halves),
+    ("heap_blocks", services::heap_blocks),
+    ("heap_lists", services::heap_lists),
     ("hgemm", hgemm::hgemm),
     ("hgemm_integers", hgemm::hgemm_integers),
     ("histogram", histogram::histogram),
     ("integers", integers::integers),
     ("iota", dispatch::iota),
+    ("jump_table", calls::jump_table),
     ("last_block_sum", litmus::last_block_sum),
     ("mandelbrot", mandelbrot::mandelbrot),
     ("matrix_bits", matrix::matrix_bits),
@@ -107,16 +116,25 @@ const REFERENCES: &[(&str, Reference)] = &[
     ("memory_widths", memory_widths::memory_widths),
     ("messages", litmus::messages),
     ("nbody", nbody::nbody),
+    ("packed_atomics", synchronisation::packed_atomics),
+    ("print_lines", services::print_lines),
+    (
+        "producers_and_consumers",
+        synchronisation::producers_and_consumers,
+    ),
+    ("recursion", calls::recursion),
     ("red_then_load", litmus::red_then_load),
     ("red_then_store", litmus::red_then_store),
     ("reduce_integers", reduction::reduce_integers),
     ("reduce_sum", reduction::reduce_sum),
+    ("rounds_of_a_stencil", synchronisation::rounds_of_a_stencil),
     ("saxpy", saxpy::saxpy),
     ("sgemm", sgemm::sgemm),
     ("softmax", softmax::softmax),
     ("sort", sort::sort),
     ("spmv_scalar", spmv_csr::spmv_scalar),
     ("spmv_vector", spmv_csr::spmv_vector),
+    ("staged_sum", synchronisation::staged_sum),
     ("stencil2d", stencil2d::stencil2d),
     ("stream", stream::stream),
     ("strong_load_then_store", litmus::strong_load_then_store),
@@ -138,6 +156,7 @@ const REFERENCES: &[(&str, Reference)] = &[
     ("transcendental", transcendental::transcendental),
     ("transpose", transpose::transpose),
     ("vadd", vadd::vadd),
+    ("virtual_calls", calls::virtual_calls),
     ("warp_primitives", warp_primitives::warp_primitives),
 ];
 

@@ -96,6 +96,7 @@ fn launch_object(
             },
         );
     }
+    put("printed", json!(launch.printed));
     put("not_modelled", json!(launch.not_modelled));
     put("threads", json!(launch.threads));
     put("host_seconds", json!(launch.host_seconds));

@@ -60,12 +60,22 @@ fn write_run(out: &mut String, report: &RunReport, style: Style) -> fmt::Result 
         if launches > 1 {
             writeln!(out, "launch {} of {launches}", index + 1)?;
         }
+        write_printed(out, &launch.printed)?;
         write_launch(out, launch, style)?;
         if index + 1 < launches {
             writeln!(out)?;
         }
     }
     write_checks(out, &report.checks, style)
+}
+
+/// What device code printed, as it stands.
+fn write_printed(out: &mut String, printed: &str) -> fmt::Result {
+    out.write_str(printed)?;
+    if printed.is_empty() || printed.ends_with('\n') {
+        return Ok(());
+    }
+    writeln!(out)
 }
 
 fn line(out: &mut String, head: &str, text: &str) -> fmt::Result {

@@ -132,6 +132,7 @@ fn special(instruction: &Instruction) -> Special {
     match instruction.opcode {
         Opcode::DEPBAR => wait(instruction),
         Opcode::LDGDEPBAR => Special::CommitCopies,
+        Opcode::ARRIVES => Special::ArriveCopies,
         Opcode::MEMBAR if has(Modifier::CTA) || has(Modifier::SM) => Special::Fence(Scope::Cta),
         Opcode::MEMBAR if has(Modifier::SYS) => Special::Fence(Scope::System),
         // Forms without scope count as the GPU's (MODEL.md §2.4).

@@ -81,6 +81,9 @@ pub enum Special {
     },
     /// LDGDEPBAR: commits the LDGSTS group; its write counter falls when the group is complete.
     CommitCopies,
+    /// ARRIVES.LDGSTSBAR: arrives at a barrier in shared memory when the warp's copies so far are
+    /// complete.
+    ArriveCopies,
     /// MEMBAR.
     Fence(Scope),
     /// BAR and its relatives.

@@ -124,6 +124,13 @@ pub struct RunArguments {
     /// Dynamic shared memory per CTA.
     #[arg(long, value_name = "BYTES", help_heading = "Launch (cubin only)")]
     pub shared: Option<u32>,
+    /// All CTAs run at the same time and can wait for each other.
+    #[arg(long, help_heading = "Launch (cubin only)")]
+    pub cooperative: bool,
+    /// Stack of a thread where the compiler could not bound it.
+    #[arg(long, value_name = "BYTES", help_heading = "Launch (cubin only)",
+          value_parser = clap::value_parser!(u32).range(..=524_288))]
+    pub stack: Option<u32>,
 
     /// GPU to simulate: a name of `warpath gpus` or a .toml file.
     #[arg(long, value_name = "NAME", help_heading = "Simulation")]
@@ -140,6 +147,10 @@ pub struct RunArguments {
     /// What an unknown instruction does.
     #[arg(long, value_enum, default_value_t, help_heading = "Simulation")]
     pub unknown_op: UnknownOp,
+    /// Heap of device malloc; 8 MiB unless the launch file says otherwise.
+    #[arg(long, value_name = "BYTES", help_heading = "Simulation",
+          value_parser = clap::value_parser!(u64).range(..=1_u64 << 40))]
+    pub heap: Option<u64>,
     /// Give up after that many simulated cycles of one launch.
     #[arg(long, value_name = "N", default_value_t = device::DEFAULT_MAX_CYCLES, help_heading = "Simulation",
           value_parser = clap::value_parser!(u64).range(1..))]

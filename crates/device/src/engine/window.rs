@@ -201,6 +201,11 @@ impl<'a, S: Source> Engine<'a, S> {
         (self.sms, self.sources)
     }
 
+    /// The sources of a launch that ended early.
+    pub fn into_sources(self) -> Vec<S> {
+        self.sources
+    }
+
     fn is_finished(&self) -> bool {
         !self.dispatcher.ctas_wait() && self.sms.iter().all(Sm::is_idle)
     }

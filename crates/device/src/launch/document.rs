@@ -235,6 +235,13 @@ impl<'a> Value<'a> {
         })
     }
 
+    /// The value as a truth value.
+    pub fn boolean(&self, expected: &str) -> Reading<bool> {
+        self.value
+            .as_bool()
+            .ok_or_else(|| self.wrong_type(expected))
+    }
+
     /// The elements of an array.
     pub fn array(&self, expected: &str) -> Reading<Vec<Value<'a>>> {
         let array = self

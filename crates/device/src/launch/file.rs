@@ -12,6 +12,13 @@ use super::check::{Check, read_checks};
 use super::document::{Document, LaunchFileError, Reading, Table, Value};
 use super::texture::{TextureObject, read_objects};
 
+/// Largest heap of device `malloc`.
+const MOST_HEAP: u64 = 1 << 40;
+/// Largest stack of a thread.
+const MOST_STACK: u64 = 512 << 10;
+/// Stack of a thread unless the launch says otherwise (`cudaLimitStackSize`).
+pub const DEFAULT_STACK: u32 = 1024;
+
 /// Launches over a common set of buffers: what one launch file asks for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
@@ -23,6 +30,9 @@ pub struct Workload {
     pub architectures: Option<Vec<u32>>,
     /// The GPU to run on unless the user names another.
     pub gpu: Option<String>,
+    /// Bytes of the heap of device `malloc` (`cudaLimitMallocHeapSize`), unless the user says
+    /// otherwise.
+    pub heap: Option<u64>,
     /// Kernel launches, in order; each starts when the one before has ended.
     pub launches: Vec<KernelLaunch>,
     /// Device memory that the launches work on.
@@ -46,6 +56,10 @@ pub struct KernelLaunch {
     pub block: [u32; 3],
     /// Dynamic shared memory per CTA in bytes.
     pub shared: u32,
+    /// All CTAs run at the same time and can wait for each other (`cudaLaunchCooperativeKernel`).
+    pub cooperative: bool,
+    /// Stack of a thread in bytes where the compiler could not bound it (`cudaLimitStackSize`).
+    pub stack: u32,
     /// The arguments, in the order of the parameters.
     pub arguments: Vec<Argument>,
 }
@@ -69,6 +83,7 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         "architectures",
         "gpu",
         "title",
+        "heap",
         "launch",
         "buffers",
         "textures",
@@ -91,6 +106,10 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         .map(|value| read_architectures(&value))
         .transpose()?;
 
+    let heap = match top.get("heap") {
+        Some(value) => Some(value.integer(0..=MOST_HEAP, "a number of bytes, at most 2^40")?),
+        None => None,
+    };
     let buffers = read_buffers(top)?;
     let objects = read_objects(top, &buffers)?;
     let expected = "a list of tables, as in `[[launch]]`";
@@ -116,6 +135,7 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         cubin,
         architectures,
         gpu,
+        heap,
         launches,
         buffers,
         objects,
@@ -150,7 +170,15 @@ fn read_launch(
     objects: &[TextureObject],
 ) -> Reading<KernelLaunch> {
     let table = entry.table("a table with `kernel`, `grid`, `block` and `args`")?;
-    table.only(&["kernel", "grid", "block", "shared", "args"])?;
+    table.only(&[
+        "kernel",
+        "grid",
+        "block",
+        "shared",
+        "cooperative",
+        "stack",
+        "args",
+    ])?;
     let kernel = table
         .require("kernel", "the name of a kernel")?
         .string("the name of a kernel")?;
@@ -159,6 +187,14 @@ fn read_launch(
     let shared = match table.get("shared") {
         Some(value) => value.integer(0..=u64::from(u32::MAX), "a number of bytes")? as u32,
         None => 0,
+    };
+    let cooperative = match table.get("cooperative") {
+        Some(value) => value.boolean("true or false")?,
+        None => false,
+    };
+    let stack = match table.get("stack") {
+        Some(value) => value.integer(0..=MOST_STACK, "a number of bytes, at most 524288")? as u32,
+        None => DEFAULT_STACK,
     };
     let arguments = match table.get("args") {
         Some(list) => list
@@ -173,6 +209,8 @@ fn read_launch(
         grid,
         block,
         shared,
+        cooperative,
+        stack,
         arguments,
     })
 }

@@ -13,6 +13,6 @@ pub use argument::{
 pub use buffer::{Buffer, Contents};
 pub use check::{Check, CheckOutcome, Expectation};
 pub use document::LaunchFileError;
-pub use file::{KernelLaunch, Workload};
+pub use file::{DEFAULT_STACK, KernelLaunch, Workload};
 pub use reference::{Comparison, Mismatch, Number};
 pub use texture::{TextureObject, place_images};

@@ -3,6 +3,8 @@
 use sass::{Modifier, Opcode};
 use source::{Effect, FaultKind, Operation as Access, Space};
 
+use super::atomic_value::{Arithmetic, Function, Type, combine};
+use super::mbarrier;
 use crate::lanes::{Lanes, lanes_of};
 use crate::lower::{Address, Lowered, Reader, refuse};
 use crate::memory::access::{Done, Trouble, Unit, note, write_words};
@@ -11,63 +13,11 @@ use crate::memory::deferred;
 use crate::memory::generic;
 use crate::memory::port::Port;
 use crate::memory::shared::SharedMemory;
-use crate::rounding::{
-    DOUBLE_NAN, brain_to_f32, canonical, f32_to_brain, f32_to_half, flush, half_to_f32,
-};
-
-/// What an atomic does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub(crate) enum Function {
-    Add,
-    Minimum,
-    Maximum,
-    /// Up to the operand, then zero.
-    Increment,
-    /// Down from the operand.
-    Decrement,
-    And,
-    Or,
-    Xor,
-    Exchange,
-    CompareAndSwap,
-}
-
-/// Type of an atomic's operands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
-pub(crate) enum Type {
-    U32,
-    S32,
-    U64,
-    S64,
-    F32,
-    F16x2,
-    BF16x2,
-    F64,
-}
-
-impl Type {
-    /// Bytes.
-    pub(crate) const fn bytes(self) -> u32 {
-        match self {
-            Type::U64 | Type::S64 | Type::F64 => 8,
-            _ => 4,
-        }
-    }
-}
-
-/// Function and type.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Arithmetic {
-    pub(crate) function: Function,
-    pub(crate) kind: Type,
-}
 
 /// Lowered atomics.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// ATOM, ATOMG, RED.
+    /// ATOM, ATOMG, RED, REDG.
     Global {
         generic: bool,
         row: Option<u16>,
@@ -96,25 +46,38 @@ pub(crate) enum Op {
         second: Option<u16>,
         bytes: u8,
     },
-    /// ATOMS.ARRIVE, ARRIVES: each lane arrives at a barrier in shared memory.
-    SharedArrive { row: Option<u16>, address: Address },
+    /// ATOMS.ARRIVE, ARRIVES, SYNCS: a barrier in shared memory.
+    Barrier(mbarrier::Op),
     /// ATOMS.POPC.INC: adds one for each lane.
     SharedCount { row: Option<u16>, address: Address },
 }
 
-fn kind_of(r: &Reader<'_>) -> Type {
+/// Type and number of elements.
+fn kind_of(r: &Reader<'_>) -> (Type, u8) {
     use Modifier::*;
+    let single = if r.has(FTZ) {
+        Type::F32
+    } else {
+        Type::F32Denormal
+    };
     r.choose(
         &[
-            (S32, Type::S32),
-            (N64, Type::U64),
-            (S64, Type::S64),
-            (F32, Type::F32),
-            (F16x2, Type::F16x2),
-            (BF16x2, Type::BF16x2),
-            (F64, Type::F64),
+            (S32, (Type::S32, 1)),
+            (N64, (Type::U64, 1)),
+            (S64, (Type::S64, 1)),
+            (N128, (Type::B128, 1)),
+            (F32, (single, 1)),
+            (F32x2, (single, 2)),
+            (F32x4, (single, 4)),
+            (F16x2, (Type::F16x2, 1)),
+            (F16x4, (Type::F16x2, 2)),
+            (F16x8, (Type::F16x2, 4)),
+            (BF16x2, (Type::BF16x2, 1)),
+            (BF16x4, (Type::BF16x2, 2)),
+            (BF16x8, (Type::BF16x2, 4)),
+            (F64, (Type::F64, 1)),
         ],
-        Type::U32,
+        (Type::U32, 1),
     )
 }
 
@@ -145,28 +108,17 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         use Modifier::*;
         &[
             E, ADD, MIN, MAX, INC, DEC, AND, OR, XOR, EXCH, CAS, EF, EL, LU, EU, NA, S32, N64, S64,
-            F32, FTZ, RN, F16x2, BF16x2, F64, STRONG, SM, GPU, SYS, PRIVATE, CTA, MMIO,
+            N128, F32, F32x2, F32x4, FTZ, RN, F16x2, F16x4, F16x8, BF16x2, BF16x4, BF16x8, F64,
+            STRONG, SM, GPU, SYS, PRIVATE, CTA, MMIO,
         ]
     };
-    let kind = kind_of(r);
-    let registers = (kind.bytes() / 4) as u16;
-    if opcode == Opcode::ARRIVES {
-        // Copies have taken effect at their issue: the lanes arrive at once.
-        r.only(&[LDGSTSBAR, N64])?;
-        return Ok(Op::SharedArrive {
-            row: None,
-            address: r.address(false)?,
-        });
+    let (kind, elements) = kind_of(r);
+    let registers = (kind.bytes() * u32::from(elements) / 4) as u16;
+    if matches!(opcode, Opcode::ARRIVES | Opcode::SYNCS) || opcode == Opcode::ATOMS && r.has(ARRIVE)
+    {
+        return Ok(Op::Barrier(mbarrier::lower(opcode, r)?));
     }
     if opcode == Opcode::ATOMS {
-        if r.has(ARRIVE) {
-            r.only(&[ARRIVE, N64])?;
-            let row = r.destination_or_none(2)?;
-            return Ok(Op::SharedArrive {
-                row,
-                address: r.address(false)?,
-            });
-        }
         if r.has(POPC) {
             r.only(&[POPC, INC, N32])?;
             let row = r.destination_or_none(1)?;
@@ -204,12 +156,16 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             address,
             operand,
             second,
-            arithmetic: Arithmetic { function, kind },
+            arithmetic: Arithmetic {
+                function,
+                kind,
+                elements,
+            },
         });
     }
     r.only(KNOWN)?;
     let function = function_of(r)?;
-    let reduction = opcode == Opcode::RED;
+    let reduction = matches!(opcode, Opcode::RED | Opcode::REDG);
     let (out, row) = if reduction {
         (7, None)
     } else {
@@ -233,92 +189,40 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         address,
         operand,
         second,
-        arithmetic: Arithmetic { function, kind },
+        arithmetic: Arithmetic {
+            function,
+            kind,
+            elements,
+        },
         reduction,
     })
 }
 
-/// The new value of a word: `old` combined with the operands.
-pub(crate) fn combine(arithmetic: Arithmetic, old: u64, operand: u64, second: u64) -> u64 {
-    let kind = arithmetic.kind;
-    let (old32, operand32) = (old as u32, operand as u32);
-    match arithmetic.function {
-        Function::Exchange => operand,
-        Function::CompareAndSwap => {
-            let same = if kind.bytes() == 8 {
-                old == operand
-            } else {
-                old32 == operand32
-            };
-            if same { second } else { old }
-        }
-        Function::And => old & operand,
-        Function::Or => old | operand,
-        Function::Xor => old ^ operand,
-        Function::Increment => u64::from(if old32 >= operand32 { 0 } else { old32 + 1 }),
-        Function::Decrement => u64::from(if old32 == 0 || old32 > operand32 {
-            operand32
-        } else {
-            old32 - 1
-        }),
-        Function::Minimum => choose(kind, old, operand, true),
-        Function::Maximum => choose(kind, old, operand, false),
-        Function::Add => match kind {
-            Type::U32 | Type::S32 => u64::from(old32.wrapping_add(operand32)),
-            Type::U64 | Type::S64 => old.wrapping_add(operand),
-            Type::F32 => {
-                let sum = f32::from_bits(flush(old32)) + f32::from_bits(flush(operand32));
-                u64::from(flush(canonical(sum)))
-            }
-            Type::F64 => {
-                let sum = f64::from_bits(old) + f64::from_bits(operand);
-                if sum.is_nan() {
-                    DOUBLE_NAN
-                } else {
-                    sum.to_bits()
-                }
-            }
-            Type::F16x2 => halves(old32, operand32, |a, b| {
-                f32_to_half(half_to_f32(a) + half_to_f32(b))
-            }),
-            Type::BF16x2 => halves(old32, operand32, |a, b| {
-                f32_to_brain(brain_to_f32(a) + brain_to_f32(b))
-            }),
-        },
-    }
-}
-
-fn halves(a: u32, b: u32, add: impl Fn(u32, u32) -> u32) -> u64 {
-    u64::from(add(a & 0xffff, b & 0xffff) | add(a >> 16, b >> 16) << 16)
-}
-
-fn choose(kind: Type, old: u64, operand: u64, minimum: bool) -> u64 {
-    let less = match kind {
-        Type::S32 => (old as i32) < operand as i32,
-        Type::S64 => (old as i64) < operand as i64,
-        Type::U64 => old < operand,
-        _ => (old as u32) < operand as u32,
-    };
-    if less == minimum { old } else { operand }
-}
-
-fn pair(unit: &Unit<'_>, row: Option<u16>, bytes: u32) -> [Lanes; 2] {
-    let mut words = [Lanes::ZERO; 2];
+/// The words of an operand in all lanes.
+fn operand_words(unit: &Unit<'_>, row: Option<u16>, bytes: u32) -> [Lanes; 4] {
+    let mut words = [Lanes::ZERO; 4];
     if let Some(row) = row {
-        words[0] = unit.warp.registers[row as usize];
-        if bytes == 8 {
-            words[1] = unit.warp.registers[row as usize + 1];
+        let rows = unit.warp.registers.iter().skip(row as usize);
+        for (word, row) in words.iter_mut().zip(rows).take(bytes as usize / 4) {
+            *word = *row;
         }
     }
     words
 }
 
-fn value(words: &[Lanes; 2], lane: usize) -> u64 {
-    u64::from(words[1][lane]) << 32 | u64::from(words[0][lane])
+/// The words of one lane.
+#[inline(always)]
+pub(crate) fn in_lane(words: &[Lanes; 4], lane: usize) -> [u32; 4] {
+    [
+        words[0][lane],
+        words[1][lane],
+        words[2][lane],
+        words[3][lane],
+    ]
 }
 
 /// Addresses of shared memory, checked.
-fn shared_addresses(
+pub(crate) fn shared_addresses(
     unit: &Unit<'_>,
     address: &Address,
     bytes: u32,
@@ -330,49 +234,40 @@ fn shared_addresses(
     check_offsets(to, mask, Some(found), bytes, unit.shared.len(), "shared")
 }
 
-/// Reads 4 or 8 bytes of shared memory.
-fn shared_value(shared: &SharedMemory, offset: u32, bytes: u32) -> u64 {
-    if bytes == 8 {
-        u64::from_le_bytes(shared.read::<8>(offset))
-    } else {
-        u64::from(shared.word(offset))
+/// Words at an offset of shared memory.
+fn shared_words(shared: &SharedMemory, offset: u32, bytes: u32) -> [u32; 4] {
+    let mut words = [0; 4];
+    for index in 0..bytes / 4 {
+        words[index as usize & 3] = shared.word(offset + 4 * index);
     }
+    words
 }
 
-/// Applies an atomic to shared memory.
-fn on_shared(
+/// Applies an atomic to shared memory: `next` makes of a lane's old words the new ones and the result.
+pub(crate) fn on_shared(
     unit: &mut Unit<'_>,
     addresses: &[u64; 32],
     lanes: u32,
     bytes: u32,
     row: Option<u16>,
-    next: impl Fn(u64, usize) -> (u64, u64),
+    next: impl Fn([u32; 4], usize) -> ([u32; 4], [u32; 4]),
 ) {
     let mut results = [Lanes::ZERO; 4];
     for lane in lanes_of(lanes) {
         let at = addresses[lane] as u32;
-        let old = shared_value(unit.shared, at, bytes);
+        let old = shared_words(unit.shared, at, bytes);
         let (new, result) = next(old, lane);
-        unit.shared.write(at, &new.to_le_bytes()[..bytes as usize]);
-        results[0][lane] = result as u32;
-        results[1][lane] = (result >> 32) as u32;
+        for index in 0..bytes / 4 {
+            let word = new[index as usize & 3];
+            unit.shared.write(at + 4 * index, &word.to_le_bytes());
+        }
+        for (words, word) in results.iter_mut().zip(result) {
+            words[lane] = word;
+        }
     }
     if let Some(row) = row {
         write_words(unit.warp, row, &results, bytes, lanes);
     }
-}
-
-/// One arrival at a barrier in shared memory (PTX mbarrier). The compiler's own code shows the word:
-/// the upper half counts up from minus the number of threads to come in 31 bits under a phase bit,
-/// the lower half holds minus the number of the next phase in 30 bits.
-fn arrive(word: u64) -> u64 {
-    let (low, high) = (word as u32, (word >> 32) as u32);
-    let mut high = high.wrapping_add(1);
-    if high & 0x7fff_ffff == 0 {
-        // The carry has flipped the phase; the next one begins.
-        high |= 0x4000_0000 | low & 0x3fff_ffff;
-    }
-    u64::from(high) << 32 | u64::from(low)
 }
 
 /// Executes an atomic in the lanes of `mask`.
@@ -394,9 +289,10 @@ pub(crate) fn execute<P: Port>(
             second,
             arithmetic,
         } => {
-            let bytes = arithmetic.kind.bytes();
+            let bytes = arithmetic.bytes();
             shared_addresses(unit, address, bytes, mask, effect)?;
-            let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
+            let first = operand_words(unit, operand, bytes);
+            let second = operand_words(unit, second, bytes);
             on_shared(
                 unit,
                 &effect.access.addresses,
@@ -405,7 +301,12 @@ pub(crate) fn execute<P: Port>(
                 row,
                 |old, lane| {
                     (
-                        combine(arithmetic, old, value(&first, lane), value(&second, lane)),
+                        combine(
+                            arithmetic,
+                            old,
+                            in_lane(&first, lane),
+                            in_lane(&second, lane),
+                        ),
                         old,
                     )
                 },
@@ -427,7 +328,8 @@ pub(crate) fn execute<P: Port>(
         } => {
             let bytes = u32::from(bytes);
             shared_addresses(unit, address, bytes, mask, effect)?;
-            let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
+            let first = operand_words(unit, operand, bytes);
+            let second = operand_words(unit, second, bytes);
             on_shared(
                 unit,
                 &effect.access.addresses,
@@ -435,28 +337,21 @@ pub(crate) fn execute<P: Port>(
                 bytes,
                 row,
                 |old, lane| {
-                    if old == value(&first, lane) {
-                        (value(&second, lane), 1)
+                    if old == in_lane(&first, lane) {
+                        (in_lane(&second, lane), [1, 0, 0, 0])
                     } else {
-                        (old, 0)
+                        (old, [0; 4])
                     }
                 },
             );
             note(effect, Space::Shared, Access::Atomic, mask, bytes);
             Ok(())
         }
-        Op::SharedArrive { row, ref address } => {
-            shared_addresses(unit, address, 8, mask, effect)?;
-            on_shared(unit, &effect.access.addresses, mask, 8, row, |old, _| {
-                (arrive(old), old)
-            });
-            note(effect, Space::Shared, Access::Atomic, mask, 8);
-            Ok(())
-        }
+        Op::Barrier(ref op) => mbarrier::execute(op, unit, mask, effect),
         Op::SharedCount { row, ref address } => {
             shared_addresses(unit, address, 4, mask, effect)?;
             on_shared(unit, &effect.access.addresses, mask, 4, row, |old, _| {
-                (u64::from((old as u32).wrapping_add(1)), old)
+                ([old[0].wrapping_add(1), 0, 0, 0], old)
             });
             let kind = if row.is_some() {
                 Access::Atomic
@@ -476,7 +371,7 @@ pub(crate) fn execute<P: Port>(
             arithmetic,
             reduction,
         } => {
-            let bytes = arithmetic.kind.bytes();
+            let bytes = arithmetic.bytes();
             let to = &mut effect.access.addresses;
             let found = survey(unit.host, unit.warp, address, true, bytes, mask, to);
             let mut lanes = mask;
@@ -504,7 +399,8 @@ pub(crate) fn execute<P: Port>(
                     return Ok(());
                 }
             }
-            let (first, second) = (pair(unit, operand, bytes), pair(unit, second, bytes));
+            let first = operand_words(unit, operand, bytes);
+            let second = operand_words(unit, second, bytes);
             if on_chip != 0 {
                 let offsets = &effect.access.addresses;
                 check_offsets(offsets, on_chip, None, bytes, unit.shared.len(), "shared")?;
@@ -516,7 +412,12 @@ pub(crate) fn execute<P: Port>(
                     row,
                     |old, lane| {
                         (
-                            combine(arithmetic, old, value(&first, lane), value(&second, lane)),
+                            combine(
+                                arithmetic,
+                                old,
+                                in_lane(&first, lane),
+                                in_lane(&second, lane),
+                            ),
                             old,
                         )
                     },
@@ -537,7 +438,8 @@ pub(crate) fn execute<P: Port>(
             operation.lanes = lanes;
             operation.bytes = bytes;
             operation.addresses = effect.access.addresses;
-            operation.operands = [first[0], first[1], second[0], second[1]];
+            operation.operands[..4].copy_from_slice(&first);
+            operation.operands[4..].copy_from_slice(&second);
             operation.row = row;
             let token = port.defer(operation);
             if token.is_none() {

@@ -27,6 +27,8 @@ pub(crate) enum Op {
     Branch {
         target: u32,
         condition: PredicateSource,
+        /// BRA.U.ANY: all lanes jump if one would.
+        together: bool,
     },
     /// BRA.DIV, BRA.CONV: jumps if not all (or all) lanes of the mask are here.
     BranchIf {
@@ -71,7 +73,7 @@ pub(crate) enum Op {
     /// EXIT, KILL.
     Exit { condition: PredicateSource },
     /// LEPC.
-    Address { row: u16 },
+    Address { row: u16, address: u64 },
     /// BPT.TRAP.
     Trap,
     /// NANOSLEEP.
@@ -100,7 +102,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     };
     Ok(match opcode {
         Opcode::BRA => {
-            r.only(&[U, DIV, CONV, INC, DEC])?;
+            r.only(&[U, DIV, CONV, INC, DEC, ANY])?;
             if r.has(DIV) || r.has(CONV) {
                 let (mask, invert) = match r.peek() {
                     // Turing names no mask: all lanes.
@@ -119,6 +121,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 Op::Branch {
                     target: fixed(next + r.code_offset()?),
                     condition,
+                    together: r.has(ANY),
                 }
             }
         }
@@ -161,6 +164,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 (true, Register::Scalar(0)) => Op::Branch {
                     target: fixed(next + addend),
                     condition,
+                    together: false,
                 },
                 (true, _) => Op::Jump {
                     register,
@@ -217,24 +221,38 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         }
         Opcode::WARPSYNC => {
             // `.EXCLUSIVE`: the lanes run on without interruption, as splits do here anyway.
-            r.only(&[EXCLUSIVE])?;
-            Op::Synchronize {
-                mask: r.plain_source()?,
-                condition,
+            // `.COLLECTIVE`: the lanes run together up to ENDCOLLECTIVE, behind which the target
+            // lies: as they do here without it.
+            r.only(&[EXCLUSIVE, ALL, COLLECTIVE])?;
+            let mask = if r.has(ALL) {
+                Operand::Scalar(u32::MAX)
+            } else {
+                r.plain_source()?
+            };
+            if r.has(COLLECTIVE) {
+                r.code_offset()?;
             }
+            Op::Synchronize { mask, condition }
         }
         Opcode::YIELD => {
             r.only(&[])?;
             Op::Yield { condition }
         }
         Opcode::EXIT | Opcode::KILL => {
-            r.only(&[KEEPREFCOUNT, NO_ATEXIT])?;
+            r.only(&[KEEPREFCOUNT, NO_ATEXIT, PREEMPTED])?;
             Op::Exit { condition }
         }
         Opcode::LEPC => {
             r.only(&[])?;
+            let row = r.destination(2)?;
+            // Its own address, or from sm_90 on the one that a target names.
+            let at = match r.peek() {
+                Some(_) => next + r.code_offset()?,
+                None => next - 16,
+            };
             Op::Address {
-                row: r.destination(2)?,
+                row,
+                address: CODE_BASE.wrapping_add(at as u64),
             }
         }
         Opcode::BPT => {
@@ -286,6 +304,9 @@ pub(crate) enum Outcome {
     Exited(u32),
     /// The warp sleeps.
     Sleep(u64),
+    /// These lanes jump to `base` and the register, some of them out of the code: the machine looks
+    /// for functions that the system provides. No lane has moved.
+    Service { lanes: u32 },
 }
 
 /// Executes control flow: `pc` is the instruction's own, `lanes` those whose guard holds.
@@ -301,8 +322,15 @@ pub(crate) fn execute(
 ) -> Result<Outcome, (u8, FaultKind)> {
     let next = pc + 1;
     match *op {
-        Op::Branch { target, condition } => {
-            let taken = lanes & warp.predicate(condition);
+        Op::Branch {
+            target,
+            condition,
+            together,
+        } => {
+            let mut taken = lanes & warp.predicate(condition);
+            if together && taken != 0 {
+                taken = warp.splits.active;
+            }
             if taken != 0 && target >= code {
                 return Err((taken.trailing_zeros() as u8, FaultKind::IllegalPc));
             }
@@ -316,7 +344,7 @@ pub(crate) fn execute(
             converged,
         } => {
             let mask = warp.fetch_scalar(mask) ^ 0u32.wrapping_sub(invert as u32);
-            let here = mask & warp.splits.live & !warp.splits.active == 0;
+            let here = mask & warp.splits.live & !lanes == 0;
             let taken = if here == converged {
                 lanes & warp.predicate(condition)
             } else {
@@ -337,23 +365,10 @@ pub(crate) fn execute(
             let mut same = true;
             let first = taken.trailing_zeros() as usize;
             for lane in crate::lanes::lanes_of(taken) {
-                let address = match register {
-                    Register::Lanes(row) => {
-                        let low = warp.registers[row as usize][lane];
-                        let high = warp.registers[row as usize + 1][lane];
-                        u64::from(high) << 32 | u64::from(low)
-                    }
-                    Register::Scalar(value) => value,
-                    Register::Uniform(number) => {
-                        let low = warp.uniforms[number as usize & 63];
-                        let high = warp.uniforms[(number as usize + 1) & 63];
-                        u64::from(high) << 32 | u64::from(low)
-                    }
-                };
-                let target = fixed(address.wrapping_add(base as u64) as i64);
+                let address = jump_address(register, base, warp, lane);
+                let target = fixed(address);
                 if target >= code {
-                    let absolute = address.wrapping_add(base as u64).wrapping_add(CODE_BASE);
-                    return Err((lane as u8, outside(absolute)));
+                    return Ok(Outcome::Service { lanes: taken });
                 }
                 targets[lane] = target;
                 same &= target == targets[first];
@@ -423,8 +438,7 @@ pub(crate) fn execute(
             warp.splits.exit(lanes, next);
             return Ok(Outcome::Exited(lanes));
         }
-        Op::Address { row } => {
-            let address = CODE_BASE + u64::from(pc) * 16;
+        Op::Address { row, address } => {
             warp.write(row, &crate::lanes::Lanes::splat(address as u32), lanes);
             warp.write(
                 row + 1,
@@ -443,8 +457,11 @@ pub(crate) fn execute(
             warp.splits.advance(next);
         }
         Op::Sleep { nanoseconds } => {
-            warp.splits.advance(next);
-            if lanes != 0 {
+            if lanes == 0 {
+                warp.splits.advance(next);
+            } else {
+                // Who sleeps lets others go first: the compiler puts no YIELD into such a loop.
+                warp.splits.yield_turn(next);
                 let lane = lanes.trailing_zeros() as usize;
                 return Ok(Outcome::Sleep(u64::from(warp.fetch(nanoseconds)[lane])));
             }
@@ -453,17 +470,36 @@ pub(crate) fn execute(
     Ok(Outcome::Moved)
 }
 
-/// A jump out of the image: to an external function, or to nowhere.
-fn outside(address: u64) -> FaultKind {
-    use crate::program::EXTERN_BASE;
-    const EXTERNS: u64 = 1 << 20;
-    if address.wrapping_sub(EXTERN_BASE) < EXTERNS {
-        // The machine names the function when it reports the fault.
-        FaultKind::Unsupported(format!("{EXTERN_CALL}{address:#x}"))
-    } else {
-        FaultKind::IllegalPc
+/// Byte address in the code image that a lane of an indirect jump goes to.
+#[inline(always)]
+fn jump_address(register: Register, base: i64, warp: &Warp, lane: usize) -> i64 {
+    let address = match register {
+        Register::Lanes(row) => {
+            let low = warp.registers[row as usize][lane];
+            let high = warp.registers[row as usize + 1][lane];
+            u64::from(high) << 32 | u64::from(low)
+        }
+        Register::Scalar(value) => value,
+        Register::Uniform(number) => {
+            let low = warp.uniforms[number as usize & 63];
+            let high = warp.uniforms[(number as usize + 1) & 63];
+            u64::from(high) << 32 | u64::from(low)
+        }
+    };
+    address.wrapping_add(base as u64) as i64
+}
+
+/// Code address that a lane of a jump goes to.
+pub(crate) fn jump_target(op: &Op, warp: &Warp, lane: usize) -> u64 {
+    match *op {
+        Op::Jump { register, base, .. } => {
+            (jump_address(register, base, warp, lane) as u64).wrapping_add(CODE_BASE)
+        }
+        _ => 0,
     }
 }
 
-/// Begins the note of a call of an external function, before its address.
-pub(crate) const EXTERN_CALL: &str = "a call of the external function at ";
+/// Instruction number in the image of a code address; out of every image if it is none.
+pub(crate) fn number_of(address: u64) -> u32 {
+    fixed(address.wrapping_sub(CODE_BASE) as i64)
+}

@@ -5,6 +5,7 @@ use sass::{Modifier, Opcode};
 use crate::lanes::Lanes;
 use crate::launch::Launch;
 use crate::lower::{Lowered, Reader, refuse};
+use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
 use crate::warp::Warp;
 
 /// A special register.
@@ -19,6 +20,13 @@ pub(crate) enum Special {
     Cta(u8),
     BlockPacked,
     SharedBytes,
+    /// Sizes of the virtual machine: warps of an SM in bits 8 to 15.
+    VirtualConfiguration,
+    /// Upper half of the shared window's generic address.
+    SharedWindowHigh,
+    SharedWindowLow,
+    LocalWindowHigh,
+    LocalWindowLow,
     LaneMask(LaneMask),
     Sm,
     ClockLow,
@@ -53,12 +61,17 @@ pub(crate) enum Op {
 fn special(number: u8) -> Lowered<Special> {
     Ok(match number {
         0 => Special::Lane,
+        2 => Special::VirtualConfiguration,
         3 => Special::VirtualId,
         32 => Special::ThreadPacked,
         33..=35 => Special::Thread(number - 33),
         37..=39 => Special::Cta(number - 37),
         40 => Special::BlockPacked,
+        46 => Special::LocalWindowHigh,
+        47 => Special::SharedWindowHigh,
+        48 => Special::SharedWindowLow,
         50 => Special::SharedBytes,
+        52 => Special::LocalWindowLow,
         56 => Special::LaneMask(LaneMask::Equal),
         57 => Special::LaneMask(LaneMask::Less),
         58 => Special::LaneMask(LaneMask::LessEqual),
@@ -69,6 +82,10 @@ fn special(number: u8) -> Lowered<Special> {
         81 => Special::ClockHigh,
         82 => Special::TimerLow,
         83 => Special::TimerHigh,
+        // No counter of the performance monitor is set up: they stand still.
+        100..=131 => Special::Zero,
+        // SR_CgaCtaId, SR_GpcLocalCgaId: a CTA without a cluster is the only one of its own.
+        136 | 137 => Special::Zero,
         255 => Special::Zero,
         _ => return refuse(format!("special register {number}")),
     })
@@ -114,6 +131,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) sm: u32,
     /// Number of the warp's place in its SM.
     pub(crate) slot: u32,
+    /// Warps that an SM has room for.
+    pub(crate) warps: u32,
 }
 
 fn value(special: Special, warp: &Warp, around: &Surroundings<'_>) -> Lanes {
@@ -135,6 +154,11 @@ fn value(special: Special, warp: &Warp, around: &Surroundings<'_>) -> Lanes {
         Special::SharedBytes => {
             Lanes::splat(around.launch.shared_bytes() + around.launch.reserved_shared())
         }
+        Special::VirtualConfiguration => Lanes::splat(around.warps << 8),
+        Special::SharedWindowHigh => Lanes::splat((SHARED_WINDOW >> 32) as u32),
+        Special::SharedWindowLow => Lanes::splat(SHARED_WINDOW as u32),
+        Special::LocalWindowHigh => Lanes::splat((LOCAL_WINDOW >> 32) as u32),
+        Special::LocalWindowLow => Lanes::splat(LOCAL_WINDOW as u32),
         Special::LaneMask(relation) => Lanes::from_fn(|lane| {
             let own = 1u32 << lane;
             let below = own - 1;

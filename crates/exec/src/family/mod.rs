@@ -3,6 +3,7 @@
 
 pub(crate) mod arithmetic;
 pub(crate) mod atomic;
+pub(crate) mod atomic_value;
 pub(crate) mod barrier;
 pub(crate) mod control_flow;
 pub(crate) mod conversion;
@@ -10,6 +11,7 @@ pub(crate) mod double;
 pub(crate) mod float;
 pub(crate) mod half;
 pub(crate) mod integer;
+pub(crate) mod mbarrier;
 pub(crate) mod miscellaneous;
 pub(crate) mod move_;
 pub(crate) mod packed_integer;

@@ -73,6 +73,8 @@ pub(crate) enum Op {
         a: Wide,
         wide: bool,
     },
+    /// The lowest active lane is elected: its number, and true in it alone.
+    Elect { row: u8, out: u8 },
     /// Combines the active lanes' values into a uniform register.
     Reduce {
         row: u8,
@@ -179,6 +181,15 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             } else {
                 Op::MatchAny { row, a, wide }
             }
+        }
+        Opcode::ELECT => {
+            r.only(&[])?;
+            let out = r.predicate_destination()?;
+            let row = r.uniform_destination(1)?;
+            if r.predicate_source_or(PredicateSource::TRUE)? != PredicateSource::TRUE {
+                return refuse("ELECT among the lanes of a predicate");
+            }
+            Op::Elect { row, out }
         }
         Opcode::REDUX => {
             r.only(&[AND, OR, XOR, SUM, MIN, MAX, S32])?;
@@ -292,6 +303,10 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             let all = same & mask == mask;
             warp.write(row, &Lanes::splat(if all { mask } else { 0 }), mask);
             warp.write_predicate(out, 0u32.wrapping_sub(all as u32), mask);
+        }
+        Op::Elect { row, out } => {
+            warp.write_uniform(row, mask.trailing_zeros());
+            warp.write_predicate(out, mask & mask.wrapping_neg(), mask);
         }
         Op::Reduce {
             row,

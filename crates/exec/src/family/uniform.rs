@@ -132,6 +132,8 @@ pub(crate) enum Op {
         row: u8,
         out: u8,
         a: Operand,
+        /// The predicate keeps the lanes that it holds already.
+        join: bool,
     },
 }
 
@@ -360,12 +362,13 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             }
         }
         Opcode::R2UR => {
-            r.only(&[])?;
+            r.only(&[OR])?;
             let out = r.predicate_destination_or_none()?;
             Op::FromLane {
                 row: r.uniform_destination(1)?,
                 out,
                 a: r.plain_source()?,
+                join: r.has(OR),
             }
         }
         other => return refuse(format!("{} is not a uniform instruction", other.text())),
@@ -573,14 +576,19 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             let value = warp.fetch_scalar(a) & !(select << shift) | bits << shift;
             warp.write_uniform(row, value);
         }
-        Op::FromLane { row, out, a } => {
-            let lane = active.trailing_zeros() as usize & 31;
+        Op::FromLane { row, out, a, join } => {
+            // The compiler loops over the lanes for which the predicate says that their value is
+            // another one.
+            let lane = mask.trailing_zeros() as usize & 31;
             let a = warp.fetch(a);
             let value = a[lane];
             warp.write_uniform(row, value);
             if out != 7 {
-                let differs = mask_of(|other| a[other] != value) & mask;
-                warp.write_predicate(out, 0u32.wrapping_sub((differs != 0) as u32), mask);
+                let mut differs = mask_of(|other| a[other] != value);
+                if join {
+                    differs |= warp.predicates[out as usize & 7];
+                }
+                warp.write_predicate(out, differs, mask);
             }
         }
     }

@@ -4,7 +4,7 @@
 
 use source::{Sector, Token};
 
-use crate::family::atomic::{Arithmetic, combine};
+use crate::family::atomic_value::{Arithmetic, combine};
 use crate::lanes::{Lanes, lanes_of};
 use crate::memory::global::GlobalMemory;
 use crate::memory::port::{from_words, to_words};
@@ -30,8 +30,8 @@ pub(crate) struct Operation {
     pub(crate) lanes: u32,
     pub(crate) bytes: u32,
     pub(crate) addresses: [u64; 32],
-    /// Store data; or operand (words 0, 1) and second operand (words 2, 3) of an atomic.
-    pub(crate) operands: [Lanes; 4],
+    /// Store data; or operand (words 0 to 3) and second operand (words 4 to 7) of an atomic.
+    pub(crate) operands: [Lanes; 8],
     /// First row of the result, if it is wanted.
     pub(crate) row: Option<u16>,
     /// Shared offsets of a copy.
@@ -46,7 +46,7 @@ impl Operation {
             lanes: 0,
             bytes: 4,
             addresses: [0; 32],
-            operands: [Lanes::ZERO; 4],
+            operands: [Lanes::ZERO; 8],
             row: None,
             shared: [0; 32],
         }
@@ -82,12 +82,9 @@ impl Operation {
                 result[lane] = word;
             }
             if let Kind::Atomic(arithmetic) = self.kind {
-                let first = u64::from(operand[1]) << 32 | u64::from(operand[0]);
-                let second = u64::from(operand[3]) << 32 | u64::from(operand[2]);
-                let before = u64::from(old[1]) << 32 | u64::from(old[0]);
-                let new = combine(arithmetic, before, first, second);
-                let words = [new as u32, (new >> 32) as u32, 0, 0];
-                memory.write_aligned(place, &from_words::<N>(words));
+                let second = std::array::from_fn(|index| self.operands[4 + index][lane]);
+                let new = combine(arithmetic, old, operand, second);
+                memory.write_aligned(place, &from_words::<N>(new));
             }
         }
         results

@@ -2,6 +2,8 @@
 //! allocation costs what is written to it and not its size.
 
 use crate::error::ExecError;
+use crate::service::console::{Console, Printed};
+use crate::service::heap::{BadFree, Heap, Request};
 
 /// Lowest address that is handed out: above 4 GiB, and such that addresses need more than 32 bits.
 pub const FIRST_ADDRESS: u64 = 0x7f_0000_0000;
@@ -41,6 +43,10 @@ pub struct GlobalMemory {
     next: u64,
     capacity: u64,
     used: u64,
+    /// The heap of device `malloc`, once it is reserved.
+    pub(crate) heap: Option<Heap>,
+    /// What device code has printed.
+    pub(crate) console: Console,
 }
 
 impl Default for GlobalMemory {
@@ -69,6 +75,8 @@ impl GlobalMemory {
             next: FIRST_ADDRESS,
             capacity,
             used: 0,
+            heap: None,
+            console: Console::default(),
         }
     }
 
@@ -127,6 +135,37 @@ impl GlobalMemory {
                 true
             }
             Err(_) => false,
+        }
+    }
+
+    /// Reserves the heap that device `malloc` gives from, if there is none yet.
+    ///
+    /// # Errors
+    /// [`ExecError::OutOfMemory`].
+    pub fn reserve_heap(&mut self, bytes: u64) -> Result<(), ExecError> {
+        if self.heap.is_none() {
+            let base = self.allocate(bytes, "the heap of device malloc")?;
+            self.heap = Some(Heap::new(base, bytes));
+        }
+        Ok(())
+    }
+
+    /// Takes what device code has printed since the last time.
+    pub fn take_printed(&mut self) -> Printed {
+        self.console.take()
+    }
+
+    /// Takes the first wrong `free` of the past launch, with its cycle and SM.
+    pub fn take_misuse(&mut self) -> Option<(source::Cycle, source::SmId, Box<source::Fault>)> {
+        let misuse = self.heap.as_mut()?.misuse.take()?;
+        Some((misuse.cycle, misuse.sm, misuse.fault))
+    }
+
+    /// Serves a request to the heap; without one nothing can be had.
+    pub(crate) fn serve(&mut self, request: &Request) -> Result<[u64; 32], BadFree> {
+        match &mut self.heap {
+            Some(heap) => heap.serve(request),
+            None => Heap::new(0, 0).serve(request),
         }
     }
 

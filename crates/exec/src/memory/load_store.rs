@@ -177,7 +177,7 @@ pub(crate) fn store<P: Port>(
             operation.lanes = spaces.global;
             operation.bytes = bytes;
             operation.addresses = *addresses;
-            operation.operands = *unit.words;
+            operation.operands[..4].copy_from_slice(&*unit.words);
             operation.row = None;
             token = port.defer(operation);
             if token.is_none() {

@@ -193,7 +193,7 @@ const HINTS: &[Modifier] = {
     use Modifier::*;
     &[
         E, EF, EL, LU, EU, NA, LTC64B, LTC128B, LTC256B, CONSTANT, STRONG, SM, GPU, SYS, PRIVATE,
-        CTA, MMIO, U, U8, S8, U16, S16, N64, N128,
+        CTA, MMIO, VC, U, U8, S8, U16, S16, N64, N128,
     ]
 };
 

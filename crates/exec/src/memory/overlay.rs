@@ -7,6 +7,7 @@ use crate::lanes::{Lanes, lanes_of};
 use crate::memory::deferred::{Deferral, Operation};
 use crate::memory::global::GlobalMemory;
 use crate::memory::port::{self, Batch, Port};
+use crate::service::heap::{BadFree, Request, Waiting};
 
 /// Bytes of a sector, the unit of the overlay.
 const SECTOR: u64 = 32;
@@ -328,6 +329,10 @@ pub(crate) struct Window {
     pub(crate) log: StoreLog,
     pub(crate) overlay: Overlay,
     pub(crate) deferral: Deferral,
+    /// Cycle, text and bytes of each `printf` since the last boundary.
+    pub(crate) printed: Vec<(Cycle, Vec<u8>, u64)>,
+    /// Requests to the heap since the last boundary.
+    pub(crate) requests: Vec<Waiting>,
 }
 
 /// The port of one warp of an SM for one instruction.
@@ -377,5 +382,20 @@ impl Port for WindowPort<'_> {
     fn perform(&mut self, _operation: &Operation) -> [Lanes; 4] {
         // Not reached: `defer` takes every operation.
         [Lanes::ZERO; 4]
+    }
+
+    fn print(&mut self, text: Vec<u8>, bytes: u64) {
+        self.window.printed.push((self.cycle, text, bytes));
+    }
+
+    fn request(&mut self, request: &Request, pc: u32) -> Option<Result<[u64; 32], BadFree>> {
+        self.window.requests.push(Waiting {
+            cycle: self.cycle,
+            warp: self.warp,
+            generation: self.generation,
+            pc,
+            request: *request,
+        });
+        None
     }
 }

@@ -7,6 +7,7 @@ use crate::lanes::{Lanes, lanes_of};
 use crate::memory::deferred::Operation;
 use crate::memory::global::{GlobalMemory, Place};
 use crate::memory::shared::words_of;
+use crate::service::heap::{BadFree, Request};
 
 /// Addresses of one access to device memory, found and aligned.
 pub(crate) struct Batch<'a> {
@@ -42,6 +43,13 @@ pub(crate) trait Port {
 
     /// Performs an operation at once; the results of its lanes.
     fn perform(&mut self, operation: &Operation) -> [Lanes; 4];
+
+    /// Text of one device `printf`, with the bytes that it takes in the buffer.
+    fn print(&mut self, text: Vec<u8>, bytes: u64);
+
+    /// Serves a request to the heap at once, or takes it over to serve it at the next boundary
+    /// (`None`).
+    fn request(&mut self, request: &Request, pc: u32) -> Option<Result<[u64; 32], BadFree>>;
 }
 
 /// Everything takes effect at once.
@@ -77,6 +85,14 @@ impl Port for DirectPort<'_> {
 
     fn perform(&mut self, operation: &Operation) -> [Lanes; 4] {
         operation.perform(self.memory, operation.lanes)
+    }
+
+    fn print(&mut self, text: Vec<u8>, bytes: u64) {
+        self.memory.console.print(text, bytes);
+    }
+
+    fn request(&mut self, request: &Request, _pc: u32) -> Option<Result<[u64; 32], BadFree>> {
+        Some(self.memory.serve(request))
     }
 }
 

@@ -165,12 +165,30 @@ fn reductions() {
 }
 
 #[test]
-fn r2ur_takes_the_lowest_active_lane_and_tells_whether_others_differ() {
+fn the_lowest_active_lane_is_elected() {
+    let i = instruction(Opcode::ELECT, &[], &[p(1, false), ur(4), pt()]);
+    for mask in [ALL, 0xffff_ff00, 0x8000_0000, 0x0101_0100] {
+        let after = run_masked(&i, &warp(), mask);
+        let first = (0..32).find(|lane| mask >> lane & 1 == 1).unwrap();
+        assert_eq!(
+            (after.uniforms[4], after.predicates[1]),
+            (first, 1 << first)
+        );
+    }
+}
+
+#[test]
+fn r2ur_takes_the_lowest_active_lane_and_tells_which_others_differ() {
     let i = instruction(Opcode::R2UR, &[], &[p(1, false), ur(4), r(1)]);
     let mut w = warp();
     set(&mut w, 1, |lane| if lane < 8 { lane as u32 } else { 50 });
     let after = run_masked(&i, &w, 0xffff_ff00);
     assert_eq!((after.uniforms[4], after.predicates[1]), (50, 0));
     let after = run_masked(&i, &w, 0xffff_ff80);
-    assert_eq!((after.uniforms[4], after.predicates[1]), (7, 0xffff_ff80));
+    assert_eq!((after.uniforms[4], after.predicates[1]), (7, 0xffff_ff00));
+    // `.OR`: for the upper half of a pair, where the lower one may differ too.
+    let joined = instruction(Opcode::R2UR, &[M::OR], &[p(1, false), ur(4), r(1)]);
+    w.predicates[1] = 0x8000_0003;
+    let after = run_masked(&joined, &w, 0xffff_ff01);
+    assert_eq!((after.uniforms[4], after.predicates[1]), (0, 0xffff_ff03));
 }

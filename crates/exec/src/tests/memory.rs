@@ -15,9 +15,9 @@ use crate::memory::shared::SharedMemory;
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
 
 /// One warp with all its memories.
-struct Bench {
-    warp: Warp,
-    shared: SharedMemory,
+pub struct Bench {
+    pub warp: Warp,
+    pub shared: SharedMemory,
     local: LocalMemory,
     banks: Banks,
     memory: GlobalMemory,
@@ -25,7 +25,7 @@ struct Bench {
 }
 
 impl Bench {
-    fn new() -> Bench {
+    pub fn new() -> Bench {
         let mut bench = Bench {
             warp: warp(),
             shared: SharedMemory::default(),
@@ -40,7 +40,7 @@ impl Bench {
         bench
     }
 
-    fn try_run(&mut self, i: &Instruction, mask: u32) -> Done {
+    pub fn try_run(&mut self, i: &Instruction, mask: u32) -> Done {
         let context = Context {
             pc: 0,
             registers: REGISTERS,
@@ -69,7 +69,7 @@ impl Bench {
         }
     }
 
-    fn run(&mut self, i: &Instruction) {
+    pub fn run(&mut self, i: &Instruction) {
         self.try_run(i, ALL).unwrap();
     }
 

@@ -16,6 +16,7 @@ mod instruction_bench;
 mod integer;
 mod launch;
 mod machine;
+mod mbarrier;
 mod memory;
 mod order;
 mod predicate;

@@ -287,7 +287,8 @@ impl Sm {
         let access = &self.effect.access;
         match access.operation {
             Operation::CopyToShared => {
-                self.copy_check.start(index, cta, pc, self.now, access);
+                let warp = (warp_slot, cta);
+                self.copy_check.start(index, warp, pc, self.now, access);
             }
             Operation::Load if !self.copy_check.is_empty() => {
                 if let Some((copy, issued)) = self.copy_check.touched(cta, access) {
@@ -311,8 +312,12 @@ impl Sm {
             Special::None | Special::Clock | Special::ErrorBarrier => {}
             Special::Exit | Special::CtaBarrier => {}
             // With a guard that is false in all lanes none of these happens.
-            Special::WaitCounter { .. } | Special::Fence(_) | Special::InvalidateL1
+            Special::WaitCounter { .. }
+            | Special::Fence(_)
+            | Special::InvalidateL1
+            | Special::ArriveCopies
                 if !in_effect => {}
+            Special::ArriveCopies => self.copy_check.announced(slot),
             Special::WaitCounter {
                 counter,
                 at_most,

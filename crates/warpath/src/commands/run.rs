@@ -53,7 +53,16 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     let mut bar = Bar::new();
     let result = session.run(&options, &mut |progress| bar.tell(progress));
     bar.clear();
-    let report = result?;
+    let report = match result {
+        Ok(report) => report,
+        Err(error) => {
+            if let Format::Text = arguments.format {
+                out.write_all(session.take_printed().as_bytes())?;
+                out.flush()?;
+            }
+            return Err(error.into());
+        }
+    };
 
     let text = match arguments.format {
         Format::Text => {
@@ -93,6 +102,7 @@ fn options(arguments: &RunArguments) -> RunOptions {
             UnknownOp::Error => device::UnknownOp::Error,
             UnknownOp::Nop => device::UnknownOp::Nop,
         },
+        heap: arguments.heap,
         host_isa: arguments.host_isa.map(|isa| match isa {
             HostIsa::Baseline => device::HostIsa::Baseline,
             HostIsa::Avx2 => device::HostIsa::Avx2,
@@ -117,6 +127,8 @@ fn refuse_launch_options(arguments: &RunArguments) -> Result<(), Failure> {
         ("--block", arguments.block.is_some()),
         ("--arg", !arguments.arguments.is_empty()),
         ("--shared", arguments.shared.is_some()),
+        ("--cooperative", arguments.cooperative),
+        ("--stack", arguments.stack.is_some()),
     ];
     match given.iter().find(|(_, given)| *given) {
         None => Ok(()),
@@ -192,11 +204,14 @@ fn workload_of(arguments: &RunArguments, cubins: &[Cubin]) -> Result<Workload, F
         cubin: arguments.file.clone(),
         architectures: None,
         gpu: None,
+        heap: None,
         launches: vec![KernelLaunch {
             kernel: kernel.to_owned(),
             grid,
             block,
             shared: arguments.shared.unwrap_or(0),
+            cooperative: arguments.cooperative,
+            stack: arguments.stack.unwrap_or(device::launch::DEFAULT_STACK),
             arguments: parsed,
         }],
         buffers,
