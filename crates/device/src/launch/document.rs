@@ -214,13 +214,6 @@ impl<'a> Value<'a> {
         self.value.as_str()
     }
 
-    /// The value as a truth value.
-    pub fn boolean(&self, expected: &str) -> Reading<bool> {
-        self.value
-            .as_bool()
-            .ok_or_else(|| self.wrong_type(expected))
-    }
-
     /// The value as a table.
     pub fn table(&self, expected: &str) -> Reading<Table<'a>> {
         let table = self

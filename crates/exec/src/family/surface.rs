@@ -5,7 +5,7 @@
 use sass::{Modifier, Opcode, Operand as Printed, Register, UniformRegister};
 use source::{Effect, FaultKind, Operation as Access, Space};
 
-use crate::family::atomic::{Arithmetic, Function, Type};
+use crate::family::atomic_value::{Arithmetic, Function, Type};
 use crate::family::texture::{Handle, fixed_handle, no_object, same_handle};
 use crate::lanes::{Lanes, lanes_of};
 use crate::lower::{Lowered, Reader, refuse};
@@ -147,7 +147,14 @@ fn operation(r: &Reader<'_>) -> Lowered<(Arithmetic, bool)> {
     ];
     let kind = r.choose(&types, Type::U32);
     match r.choose(&functions, None) {
-        Some(function) => Ok((Arithmetic { function, kind }, r.has(SD32) || r.has(SD64))),
+        Some(function) => Ok((
+            Arithmetic {
+                function,
+                kind,
+                elements: 1,
+            },
+            r.has(SD32) || r.has(SD64),
+        )),
         None => refuse("an atomic operation without a function"),
     }
 }
@@ -562,8 +569,12 @@ pub(crate) fn execute<P: Port>(
             let operands = [
                 word(unit, operand, 0),
                 word(unit, operand, 1),
+                Lanes::ZERO,
+                Lanes::ZERO,
                 word(unit, second, 0),
                 word(unit, second, 1),
+                Lanes::ZERO,
+                Lanes::ZERO,
             ];
             fill(
                 unit,
@@ -674,7 +685,7 @@ fn store<P: Port>(
     let batch = batch(port, addresses, *inside, bytes);
     if strong || port.must_defer(&batch) {
         fill(unit, deferred::Kind::Store, addresses, *inside, bytes, None);
-        unit.operation.operands = *unit.words;
+        unit.operation.operands[..4].copy_from_slice(&*unit.words);
         effect.access.deferred = port.defer(unit.operation);
         effect.access.bypass = true;
         if effect.access.deferred.is_none() {
