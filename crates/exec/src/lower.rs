@@ -638,6 +638,9 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         UCGABAR_ARV | UCGABAR_WAIT | STAS | REDAS | USETSHMSZ => {
             return refuse("clusters of CTAs (a unit of Hopper)");
         }
+        CLMAD | FSWZADD | GETLMEMBASE | OUT | PIXLD | RPCMOV | SETCTAID | UR2UP => {
+            return refuse("an instruction of shaders or of the trap handler");
+        }
         LDGMC => return refuse("multicast memory (a unit of Hopper)"),
         ULEPC | VHMNMX => return refuse("an instruction of sm_90"),
     })

@@ -165,7 +165,11 @@ impl Text<'_> {
                 let has_uniform = !described
                     && address.map_or(*uniform != UniformRegister::ZERO, |a| a.uniform.is_some());
                 let explicit = address.is_some_and(|address| address.explicit);
-                let has_uniform = has_uniform && !(explicit && *uniform == UniformRegister::ZERO);
+                // Beside a 32-bit offset Hopper prints the uniform register even if it is URZ.
+                let hopper = self.instruction.architecture >= Architecture::Sm90;
+                let shown = hopper && *base_select == Select::U32;
+                let has_uniform =
+                    has_uniform && !(explicit && *uniform == UniformRegister::ZERO && !shown);
                 let signed = address.is_some_and(|address| address.signed);
                 let width = address.map_or(24, |address| address.offset.1);
                 if let (

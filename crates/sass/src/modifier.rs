@@ -376,4 +376,13 @@ modifiers! {
     PF = "PF",
     CCTL = "CCTL",
     LD = "LD",
+    Y = "Y",
+    Z = "Z",
+    EMIT = "EMIT",
+    CUT = "CUT",
+    EMIT_THEN_CUT = "EMIT_THEN_CUT",
+    COVMASK = "COVMASK",
+    CENTROID_OFFSET = "CENTROID_OFFSET",
+    MY_INDEX = "MY_INDEX",
+    INNER_COVERAGE = "INNER_COVERAGE",
 }

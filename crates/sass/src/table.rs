@@ -16,6 +16,7 @@ mod conversion;
 mod describe;
 mod double;
 mod float;
+mod graphics;
 mod half;
 mod hopper;
 mod integer;
@@ -27,6 +28,7 @@ mod predicate;
 mod tensor;
 mod texture;
 mod turing;
+mod turing_surface;
 mod uniform;
 mod warp_group;
 
@@ -358,6 +360,7 @@ pub fn rows() -> &'static [Row] {
         [
             // What one architecture encodes its own way stands before the common rows.
             turing::ROWS,
+            turing_surface::ROWS,
             cluster::ROWS,
             hopper::ROWS,
             asynchronous::ROWS,
@@ -377,6 +380,7 @@ pub fn rows() -> &'static [Row] {
             uniform::ROWS,
             tensor::ROWS,
             miscellaneous::ROWS,
+            graphics::ROWS,
         ]
         .concat()
     })

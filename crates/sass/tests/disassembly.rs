@@ -46,6 +46,16 @@ fn corpus_is_equal(architecture: Architecture, corpus: &str) {
 }
 
 #[test]
+fn corpus_of_sm_75_is_equal() {
+    corpus_is_equal(Architecture::Sm75, include_str!("corpus/sm_75.txt"));
+}
+
+#[test]
+fn corpus_of_sm_90_is_equal() {
+    corpus_is_equal(Architecture::Sm90, include_str!("corpus/sm_90.txt"));
+}
+
+#[test]
 fn corpus_of_sm_80_is_equal() {
     corpus_is_equal(Architecture::Sm80, include_str!("corpus/sm_80.txt"));
 }

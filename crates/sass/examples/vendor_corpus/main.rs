@@ -1,7 +1,7 @@
 //! Remakes the committed corpus of `tests/corpus` with the vendor's tools; see
 //! `scripts/compare-disassembly-corpus.sh`.
 //!
-//! Usage: `vendor_corpus <folder of cuobjdump and nvdisasm> <folder of kernels> <folder of the corpus>`
+//! Usage: `vendor_corpus <folder of cuobjdump and nvdisasm> <folder of the corpus> <folder of cubins>…`
 //!
 //! Per architecture: one word of every text shape in the cubins, and around one word of every
 //! operation the single-bit flips that give a further shape, each labelled with the text of the
@@ -67,10 +67,18 @@ fn cubins(folder: &Path, architecture: Architecture) -> Result<Vec<PathBuf>, Fai
 }
 
 /// The words to label.
-fn words(tools: &Path, kernels: &Path, architecture: Architecture) -> Result<Vec<Word>, Failure> {
+fn words(
+    tools: &Path,
+    folders: &[PathBuf],
+    architecture: Architecture,
+) -> Result<Vec<Word>, Failure> {
     let mut shapes: BTreeMap<String, Word> = BTreeMap::new();
     let mut operations: BTreeMap<(u64, String), Word> = BTreeMap::new();
-    for cubin in cubins(kernels, architecture)? {
+    let mut files = Vec::new();
+    for folder in folders {
+        files.extend(cubins(folder, architecture)?);
+    }
+    for cubin in files {
         let output = Command::new(tools.join("cuobjdump"))
             .arg("-sass")
             .arg(&cubin)
@@ -103,11 +111,11 @@ fn words(tools: &Path, kernels: &Path, architecture: Architecture) -> Result<Vec
 
 fn main() -> Result<(), Failure> {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
-    let [tools, kernels, corpus] = arguments.as_slice() else {
-        return Err("usage: vendor_corpus <tools> <kernels> <corpus>".into());
+    let [tools, corpus, folders @ ..] = arguments.as_slice() else {
+        return Err("usage: vendor_corpus <tools> <corpus> <folder of cubins>…".into());
     };
     for &architecture in Architecture::ALL {
-        let words = words(tools, kernels, architecture)?;
+        let words = words(tools, folders, architecture)?;
         let path = corpus.join(format!("{architecture}.txt"));
         let mut out = std::io::BufWriter::new(std::fs::File::create(&path)?);
         writeln!(

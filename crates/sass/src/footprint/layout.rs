@@ -95,7 +95,8 @@ pub(super) fn layout(instruction: &Instruction) -> Layout {
         BMSK | BREV | FADD | FFMA | FLO | FMNMX | FMUL | FSEL | HADD2 | HFMA2 | HMNMX2 | HMUL2
         | HSET2 | FSET | I2FP | IABS | IADD3 | IDP | IMNMX | F2FP | F2IP | I2IP | LEA | LOP3
         | MOV | MOVM | MUFU | P2R | POPC | PRMT | SEL | SGXT | SHF | VABSDIFF | VABSDIFF4
-        | VIADD | VIADDMNMX | VIMNMX | VIMNMX3 | VHMNMX => word,
+        | VIADD | VIADDMNMX | VIMNMX | VIMNMX3 | VHMNMX | CLMAD | FSWZADD | GETLMEMBASE | OUT
+        | PIXLD => word,
         ELECT => head(Head::PredicateRegister),
         UBMSK | UBREV | UFLO | UIADD3 | ULEA | ULOP3 | UMOV | UP2UR | UPOPC | UPRMT | USEL
         | USGXT | USHF | R2UR | REDUX | S2UR | S2R | B2R => word,
@@ -112,7 +113,7 @@ pub(super) fn layout(instruction: &Instruction) -> Layout {
         FCHK | FSETP | HSETP2 | ISETP | UISETP => head(Head::Predicates),
         PLOP3 | UPLOP3 => head(Head::TwoPredicates),
         VOTE | VOTEU => head(Head::Vote),
-        R2P => head(Head::PredicateSet),
+        R2P | UR2UP => head(Head::PredicateSet),
         CS2R if has(Modifier::N32) => word,
         CS2R | LEPC => result(2, [1; 4]),
         BMMA | DMMA | HMMA | IMMA | QMMA => matrix(instruction),
@@ -190,7 +191,8 @@ pub(super) fn layout(instruction: &Instruction) -> Layout {
         },
         BSSY => head(Head::Barrier),
         BREAK => head(Head::BarrierUpdate),
-        BMOV => match instruction.operands.first() {
+        SETCTAID => nothing,
+        RPCMOV | BMOV => match instruction.operands.first() {
             Some(Operand::ConvergenceBarrier(_)) => head(Head::Barrier),
             Some(Operand::Register { .. }) => word,
             _ => nothing,

@@ -190,9 +190,14 @@ impl<'a> Walk<'a> {
                 }
             }
             Head::PredicateSet => {
-                if let Some((Operand::PredicateSet { .. }, others)) = rest.split_first() {
+                if let Some((&Operand::PredicateSet { uniform, .. }, others)) = rest.split_first() {
+                    let file = if uniform {
+                        File::UniformPredicate
+                    } else {
+                        File::Predicate
+                    };
                     for (first, count) in self.predicate_set() {
-                        self.write(File::Predicate, first, count);
+                        self.write(file, first, count);
                     }
                     rest = others;
                 }

@@ -53,7 +53,8 @@ pub(super) const ROWS: &[Row] = &[
         &[CONDITION, MASK, TARGET],
     )
     .high(High::One)
-    .until(Architecture::Sm89),
+    .until(Architecture::Sm89)
+    .since(Architecture::Sm80),
     plain(
         BRX,
         0x949,

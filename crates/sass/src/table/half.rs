@@ -71,16 +71,6 @@ pub(super) const ROWS: &[Row] = &[
         RRI,
         &[When::Is(78, 1, 1)],
         &[WIDE, FTZ, SAT],
-        &[D, half(A), SINGLE],
-    )
-    .since(Architecture::Sm80)
-    .until(Architecture::Sm80),
-    alu(
-        HADD2,
-        0x030,
-        RRI,
-        &[When::Is(78, 1, 1)],
-        &[WIDE, FTZ, SAT],
         &[D, WIDENED, SINGLE],
     )
     .since(Architecture::Sm86),
@@ -108,7 +98,8 @@ pub(super) const ROWS: &[Row] = &[
         BRAIN_RELU,
         &[BF16, WIDE, FLUSH, fixed("RELU"), SAT],
         &[D, brain(A), brain(B), brain(C), pred_source_or_nothing(87)],
-    ),
+    )
+    .since(Architecture::Sm80),
     alu(
         HFMA2,
         0x031,
@@ -116,7 +107,8 @@ pub(super) const ROWS: &[Row] = &[
         BRAIN,
         &[BF16, WIDE, FLUSH, SAT],
         &[D, brain(A), brain(B), brain(C)],
-    ),
+    )
+    .since(Architecture::Sm80),
     alu(
         HFMA2,
         0x031,
@@ -124,7 +116,8 @@ pub(super) const ROWS: &[Row] = &[
         RECTIFIED,
         &[WIDE, FLUSH, fixed("RELU"), SAT],
         &[D, half(A), half(B), half(C), pred_source_or_nothing(87)],
-    ),
+    )
+    .since(Architecture::Sm80),
     alu(
         HFMA2,
         0x031,
@@ -182,7 +175,8 @@ pub(super) const ROWS: &[Row] = &[
         RECTIFIED,
         &[fixed("MMA"), FLUSH, fixed("RELU"), SAT],
         &[D, pair(A), pair(B), pair(C), pred_source_or_nothing(87)],
-    ),
+    )
+    .since(Architecture::Sm80),
     alu(
         HFMA2,
         0x035,
@@ -199,7 +193,8 @@ pub(super) const ROWS: &[Row] = &[
         &[WIDE, BF16, FTZ, suffix(&[(81, 1)], "- NAN")],
         &[D, brain(A), brain(B), pred_source(87)],
     )
-    .until(Architecture::Sm80),
+    .until(Architecture::Sm80)
+    .since(Architecture::Sm80),
     alu(
         HMNMX2,
         0x040,

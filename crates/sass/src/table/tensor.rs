@@ -72,6 +72,19 @@ pub(super) const ROWS: &[Row] = &[
         ],
     )
     .until(Architecture::Sm75),
+    // Turing has no sparse factors.
+    plain(
+        HMMA,
+        0x23c,
+        &[],
+        &[
+            suffix(&[(75, 1), (78, 1)], "1688 16816 1684"),
+            ACCUMULATOR,
+            suffix(&[(77, 1)], "- SATFINITE"),
+        ],
+        &[D, FACTOR_A, FACTOR_B, ADDEND],
+    )
+    .until(Architecture::Sm75),
     plain(
         HMMA,
         0x23c,
@@ -83,6 +96,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[D, FACTOR_A, FACTOR_B, ADDEND],
     )
+    .since(Architecture::Sm80)
     .until(Architecture::Sm80),
     plain(
         HMMA,
@@ -108,7 +122,8 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[D, FACTOR_A, FACTOR_B, ADDEND, METADATA, SELECTOR],
     )
-    .until(Architecture::Sm80),
+    .until(Architecture::Sm80)
+    .since(Architecture::Sm80),
     plain(
         HMMA,
         0x23c,
@@ -122,6 +137,20 @@ pub(super) const ROWS: &[Row] = &[
         &[D, FACTOR_A, FACTOR_B, ADDEND, GATE, METADATA, SELECTOR],
     )
     .since(Architecture::Sm86),
+    // Turing has no sparse factors.
+    plain(
+        IMMA,
+        0x237,
+        &[],
+        &[
+            suffix(&[(75, 1), (85, 2)], "8816 ? 8832 ? 16816 16832 16864"),
+            INTEGER_A,
+            INTEGER_B,
+            SAT,
+        ],
+        &[D, ROW_A, COLUMN_B, ADDEND],
+    )
+    .until(Architecture::Sm75),
     plain(
         IMMA,
         0x237,
@@ -134,6 +163,7 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[D, ROW_A, COLUMN_B, ADDEND],
     )
+    .since(Architecture::Sm80)
     .until(Architecture::Sm80),
     plain(
         IMMA,
@@ -161,7 +191,8 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[D, ROW_A, COLUMN_B, ADDEND, METADATA, SELECTOR],
     )
-    .until(Architecture::Sm80),
+    .until(Architecture::Sm80)
+    .since(Architecture::Sm80),
     plain(
         IMMA,
         0x237,
@@ -182,11 +213,24 @@ pub(super) const ROWS: &[Row] = &[
         &[],
         &[
             suffix(&[(75, 2)], "88128 168128 168256"),
+            fixed("XOR"),
+            suffix(&[(80, 1)], "? POPC"),
+        ],
+        &[D, ROW_A, COLUMN_B, ADDEND],
+    )
+    .until(Architecture::Sm75),
+    plain(
+        BMMA,
+        0x23d,
+        &[],
+        &[
+            suffix(&[(75, 2)], "88128 168128 168256"),
             suffix(&[(77, 2)], "XOR ? AND"),
             suffix(&[(80, 1)], "? POPC"),
         ],
         &[D, ROW_A, COLUMN_B, ADDEND],
     )
+    .since(Architecture::Sm80)
     .until(Architecture::Sm80),
     plain(
         BMMA,

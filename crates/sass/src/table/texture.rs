@@ -52,24 +52,24 @@ const QUERY: Field = Field::Keyword {
 const MASK: Field = unsigned_or_nothing(&[(72, 4)], 15);
 const ALL_MASK: Field = unsigned_or_nothing(&[(72, 4)], 15);
 /// Constant bank and word of a handle.
-const HANDLE: [Field; 2] = [unsigned(&[(54, 5)]), unsigned(&[(40, 14)])];
+pub(super) const HANDLE: [Field; 2] = [unsigned(&[(54, 5)]), unsigned(&[(40, 14)])];
 /// Second coordinate register of a bound fetch, left out if RZ.
 const B: Field = reg_or_nothing(32);
 
 /// Coordinates in bytes.
-const BYTES: Suffix = suffix(&[(72, 1)], "- BA");
+pub(super) const BYTES: Suffix = suffix(&[(72, 1)], "- BA");
 /// Dimensions of a surface.
-const SURFACE: Suffix = suffix(&[(61, 3)], "1D 1D_BUFFER 1D_ARRAY 2D 2D_ARRAY 3D");
+pub(super) const SURFACE: Suffix = suffix(&[(61, 3)], "1D 1D_BUFFER 1D_ARRAY 2D 2D_ARRAY 3D");
 /// What happens outside the surface.
-const BORDER: Suffix = suffix(&[(59, 2)], "IGN - TRAP");
+pub(super) const BORDER: Suffix = suffix(&[(59, 2)], "IGN - TRAP");
 /// Components of a formatted access.
-const CHANNELS: Suffix = suffix(&[(72, 4)], "? R ? RG ? ? ? ? ? ? ? ? ? ? ? -");
-const OPERATION: Suffix = suffix(&[(87, 4)], "ADD MIN MAX INC DEC AND OR XOR EXCH");
-const SHORT_OPERATION: Suffix = suffix(&[(87, 3)], "ADD MIN MAX INC DEC AND OR XOR");
-const TYPE: Suffix = suffix(&[(73, 3)], "- S32 U64 F32.FTZ.RN F16x2.RN S64 SD32 SD64");
-const SWAP_TYPE: Suffix = suffix(&[(73, 3)], "- S32 U64");
+pub(super) const CHANNELS: Suffix = suffix(&[(72, 4)], "? R ? RG ? ? ? ? ? ? ? ? ? ? ? -");
+pub(super) const OPERATION: Suffix = suffix(&[(87, 4)], "ADD MIN MAX INC DEC AND OR XOR EXCH");
+pub(super) const SHORT_OPERATION: Suffix = suffix(&[(87, 3)], "ADD MIN MAX INC DEC AND OR XOR");
+pub(super) const TYPE: Suffix = suffix(&[(73, 3)], "- S32 U64 F32.FTZ.RN F16x2.RN S64 SD32 SD64");
+pub(super) const SWAP_TYPE: Suffix = suffix(&[(73, 3)], "- S32 U64");
 /// The coordinates of a surface access, in brackets.
-const COORDINATES: Field = Field::Memory(Address {
+pub(super) const COORDINATES: Field = Field::Memory(Address {
     offset: (24, 0),
     ..PLAIN_ADDRESS
 });

@@ -12,23 +12,23 @@ use crate::opcode::Opcode::*;
 use Slot::{A, B};
 
 /// Kind and scope of a load's order, bits 77 to 80.
-const LOAD_ORDER: Suffix = suffix(
+pub(super) const LOAD_ORDER: Suffix = suffix(
     &[(77, 4)],
     "CONSTANT.CTA CONSTANT.SM CONSTANT.GPU CONSTANT.SYS CTA SM GPU SYS \
      STRONG.CTA STRONG.SM STRONG.GPU STRONG.SYS MMIO.CTA MMIO.SM MMIO.GPU MMIO.SYS",
 );
 /// Kind and scope of a store's order, bits 77 to 80.
-const STORE_ORDER: Suffix = suffix(
+pub(super) const STORE_ORDER: Suffix = suffix(
     &[(77, 4)],
     "? ? ? ? CTA SM GPU SYS STRONG.CTA STRONG.SM STRONG.GPU STRONG.SYS \
      MMIO.CTA MMIO.SM MMIO.GPU MMIO.SYS",
 );
 /// Kind and scope of an atomic operation's order, bits 77 to 80.
-const ATOMIC_ORDER: Suffix = suffix(
+pub(super) const ATOMIC_ORDER: Suffix = suffix(
     &[(77, 4)],
     "? ? ? ? CTA SM GPU SYS STRONG.CTA STRONG.SM STRONG.GPU STRONG.SYS",
 );
-const PRIVATE: Suffix = suffix(&[(76, 1)], "- PRIVATE");
+pub(super) const PRIVATE: Suffix = suffix(&[(76, 1)], "- PRIVATE");
 /// A load that answers zero where a predicate says so, bit 87.
 const ZD: Suffix = fixed("ZD");
 const IS_ZD: &[When] = &[When::Is(87, 1, 1)];
@@ -80,7 +80,7 @@ const ATOMIC_UNIFORM: Field = Field::Memory(Address {
 });
 
 /// A row of this architecture alone.
-const fn only(row: Row) -> Row {
+pub(super) const fn only(row: Row) -> Row {
     row.until(Architecture::Sm75)
 }
 
@@ -256,13 +256,16 @@ pub(super) const ROWS: &[Row] = &[
         &[with_uniform(64, None), reg(32)],
     ))
     .high(High::One),
-    // Only BRA.DIV and BRA.CONV look at the uniform register.
+    // No branch has a uniform register.
     only(
         plain(
             BRA,
             0x947,
             &[],
-            &[suffix(&[(85, 2)], "- INC DEC"), suffix(&[(32, 2)], "- U")],
+            &[
+                suffix(&[(85, 2)], "- INC DEC"),
+                suffix(&[(32, 2)], "- U DIV CONV"),
+            ],
             &[
                 pred_source_or_nothing(87),
                 Field::Target {
