@@ -239,4 +239,8 @@ selects! {
     Col = ".COL",
     /// The sign bit alone.
     Sign = ".SIGN",
+    /// The low 24 bits.
+    Low24 = ".24",
+    /// The low 28 bits.
+    Low28 = ".28",
 }

@@ -217,3 +217,18 @@ fn branch_targets_are_absolute() {
     let own = instruction(0xffff_fff0_0000_7947, 0x000f_c000_0383_ffff);
     assert_eq!(own.display(0x100).to_string(), "BRA 0x100");
 }
+
+#[test]
+fn integers_packed_into_two_and_four_bits_name_the_bits_that_stay() {
+    let words: [(u64, &str); 5] = [
+        (0x004f_ca00_0000_5304, "I2IP.S2.S32.SAT R5, R0, R5, R4.28"),
+        (0x004f_ca00_0000_4304, "I2IP.U2.S32.SAT R5, R0, R5, R4.28"),
+        (0x004f_ca00_0000_7204, "I2IP.S4.S32.SAT R5, R0, R5, R4.24"),
+        (0x004f_ca00_0000_6204, "I2IP.U4.S32.SAT R5, R0, R5, R4.24"),
+        (0x004f_ca00_0000_1004, "I2IP.S8.S32.SAT R5, R0, R5, R4"),
+    ];
+    for (high, text) in words {
+        let found = instruction(0x0000_0005_0005_7239, high);
+        assert_eq!(found.display(0).to_string(), text);
+    }
+}

@@ -278,12 +278,12 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let (a, b) = (r.plain_source()?, r.plain_source()?);
             let (c, adjust, select) = r.source()?;
             // The suffix of the narrower types names the bits that stay: 24 or 28 low ones.
-            let shift = match select.text() {
+            let shift = match select {
                 _ if adjust != sass::Adjust::default() => {
                     return refuse("a sign of the merged source");
                 }
-                "" | ".24" | ".28" => 0,
-                ".H1" if to.bits >= 8 => 16,
+                Select::None | Select::Low24 | Select::Low28 => 0,
+                Select::H1 if to.bits >= 8 => 16,
                 _ => return refuse("a suffix of the merged source"),
             };
             Op::Integers {

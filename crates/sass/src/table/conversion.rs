@@ -412,6 +412,30 @@ pub(super) const ROWS: &[Row] = &[
         &[D, int(A, PLAIN), int(B, PLAIN), PACKED_LOW],
     ),
     alu(
+        I2IP,
+        0x039,
+        ANY_B,
+        &[When::Is(77, 2, 2), When::Is(72, 2, 3)],
+        &[
+            suffix(&[(76, 1)], "U2 S2"),
+            fixed("S32"),
+            suffix(&[(74, 2)], "SAT - SATRELU"),
+        ],
+        &[D, int(A, PLAIN), int(B, PLAIN), LOW_28],
+    ),
+    alu(
+        I2IP,
+        0x039,
+        ANY_B,
+        &[When::Is(77, 2, 3), When::Is(72, 2, 2)],
+        &[
+            suffix(&[(76, 1)], "U4 S4"),
+            fixed("S32"),
+            suffix(&[(74, 2)], "SAT - SATRELU"),
+        ],
+        &[D, int(A, PLAIN), int(B, PLAIN), LOW_24],
+    ),
+    alu(
         I2F,
         0x112,
         ANY_B,
@@ -474,3 +498,15 @@ const PACKED_LOW: Field = Field::Source {
     adjust: PLAIN,
     select: Selects::Bits(72, 2, &[Some(Select::None), Some(Select::H1)]),
 };
+/// The low bits above which I2IP packs two of two or four bits.
+const LOW_28: Field = low(Select::Low28);
+const LOW_24: Field = low(Select::Low24);
+
+const fn low(select: Select) -> Field {
+    Field::Source {
+        slot: C,
+        literal: ImmediateKind::Signed,
+        adjust: PLAIN,
+        select: Selects::Always(select),
+    }
+}
