@@ -165,9 +165,9 @@ impl Text<'_> {
                 let has_uniform = !described
                     && address.map_or(*uniform != UniformRegister::ZERO, |a| a.uniform.is_some());
                 let explicit = address.is_some_and(|address| address.explicit);
-                // Beside a 32-bit offset Hopper prints the uniform register even if it is URZ.
-                let hopper = self.instruction.architecture >= Architecture::Sm90;
-                let shown = hopper && *base_select == Select::U32;
+                // Beside the 32-bit offset of a remote address URZ is printed too.
+                let remote = matches!(self.instruction.opcode, Opcode::STAS | Opcode::REDAS);
+                let shown = remote && *base_select == Select::U32;
                 let has_uniform =
                     has_uniform && !(explicit && *uniform == UniformRegister::ZERO && !shown);
                 let signed = address.is_some_and(|address| address.signed);
