@@ -18,7 +18,7 @@ const ROUNDINGS: [Round; 4] = [
     Round::TowardNegative,
     Round::TowardPositive,
 ];
-const ARCHITECTURES: [&str; 4] = ["sm_75", "sm_80", "sm_86", "sm_89"];
+const ARCHITECTURES: [&str; 5] = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90"];
 
 /// Bits of a format: width, fraction bits, and how NaN is stored.
 #[derive(Clone, Copy)]
