@@ -38,6 +38,9 @@ impl Picture {
 
     /// Channel of the texel at an index, 0 beyond a border.
     fn texel(&self, index: [i64; 3], channel: usize) -> f64 {
+        if self.extent.contains(&0) {
+            return 0.0;
+        }
         let mut place = 0;
         for axis in [2, 1, 0] {
             let size = self.extent[axis] as i64;
@@ -80,6 +83,13 @@ impl Picture {
     }
 }
 
+/// A number of elements; what no buffer has stays too large.
+fn count(factors: &[usize]) -> usize {
+    factors
+        .iter()
+        .fold(1, |product, &factor| product.saturating_mul(factor))
+}
+
 fn doubles<T: Copy + Into<f64>>(values: &[T]) -> Vec<f64> {
     values.iter().map(|&value| value.into()).collect()
 }
@@ -94,8 +104,8 @@ pub(crate) fn resize(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let (width, height) = (inputs.size("width")?, inputs.size("height")?);
     let (step_x, step_y) = (inputs.f32("step_x")?, inputs.f32("step_y")?);
     let start = inputs.f32("start")?;
-    let image = inputs.u8s("image", columns * rows)?;
-    let mut out = inputs.f32s("out", width * height)?;
+    let image = inputs.u8s("image", count(&[columns, rows]))?;
+    let mut out = inputs.f32s("out", count(&[width, height]))?;
     let picture = Picture::new(
         doubles(&image),
         [columns, rows, 1],
@@ -115,8 +125,8 @@ pub(crate) fn resize(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
 /// An eighth of the sum of 3 x 3 texels, zero beyond the border.
 pub(crate) fn box_filter(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let (width, height) = (inputs.size("width")?, inputs.size("height")?);
-    let image = inputs.f32s("image", 4 * width * height)?;
-    let mut out = inputs.f32s("out", 4 * width * height)?;
+    let image = inputs.f32s("image", count(&[4, width, height]))?;
+    let mut out = inputs.f32s("out", count(&[4, width, height]))?;
     for y in 0..height {
         for x in 0..width {
             for channel in 0..4 {
@@ -147,12 +157,12 @@ pub(crate) fn bicubic(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let (columns, rows) = (inputs.size("columns")?, inputs.size("rows")?);
     let (width, height) = (inputs.size("width")?, inputs.size("height")?);
     let scale = inputs.f32("scale")?;
-    let image = inputs.f32s("image", columns * rows)?;
-    let mut out = inputs.f32s("out", width * height)?;
+    let image = inputs.f32s("image", count(&[columns, rows]))?;
+    let mut out = inputs.f32s("out", count(&[width, height]))?;
     let texel = |x: i64, y: i64| {
-        let x = x.clamp(0, columns as i64 - 1) as usize;
-        let y = y.clamp(0, rows as i64 - 1) as usize;
-        image[y * columns + x]
+        let x = x.min(columns as i64 - 1).max(0) as usize;
+        let y = y.min(rows as i64 - 1).max(0) as usize;
+        image.get(y * columns + x).copied().unwrap_or(0.0)
     };
     for y in 0..height {
         for x in 0..width {
@@ -180,9 +190,9 @@ pub(crate) fn march(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let (width, height) = (inputs.size("width")?, inputs.size("height")?);
     let (steps, shades) = (inputs.size("steps")?, inputs.size("shades")?);
     let scale = inputs.f32("scale")?;
-    let volume = inputs.f16s("volume", columns * rows * slices)?;
-    let colours = inputs.u16s("colours", 4 * shades)?;
-    let mut out = inputs.f32s("out", 4 * width * height)?;
+    let volume = inputs.f16s("volume", count(&[columns, rows, slices]))?;
+    let colours = inputs.u16s("colours", count(&[4, shades]))?;
+    let mut out = inputs.f32s("out", count(&[4, width, height]))?;
     let clamp = [Edge::Clamp; 3];
     let volume = Picture::new(halves(&volume), [columns, rows, slices], 1, clamp);
     let colours = Picture::new(doubles(&colours), [shades, 1, 1], 4, clamp);
@@ -215,9 +225,9 @@ pub(crate) fn march(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
 pub(crate) fn extremes(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let (columns, rows) = (inputs.size("columns")?, inputs.size("rows")?);
     let (width, height) = (inputs.size("width")?, inputs.size("height")?);
-    let image = inputs.u8s("image", 4 * columns * rows)?;
-    let mut least = inputs.f32s("least", 4 * width * height)?;
-    let mut most = inputs.f32s("most", 4 * width * height)?;
+    let image = inputs.u8s("image", count(&[4, columns, rows]))?;
+    let mut least = inputs.f32s("least", count(&[4, width, height]))?;
+    let mut most = inputs.f32s("most", count(&[4, width, height]))?;
     let picture = Picture::new(doubles(&image), [columns, rows, 1], 4, [Edge::Clamp; 3]);
     for channel in 0..4 {
         for y in 0..height {
@@ -253,14 +263,14 @@ pub(crate) fn layers(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
         inputs.size("width")?,
         inputs.size("height")?,
     );
-    let lines = doubles(&inputs.u16s("lines", 3 * length)?);
-    let planes = inputs.i8s("planes", 4 * width * height)?;
+    let lines = doubles(&inputs.u16s("lines", count(&[3, length]))?);
+    let planes = inputs.i8s("planes", count(&[4, width, height]))?;
     // The most negative byte stands for -1, too.
     let planes: Vec<f64> = planes
         .iter()
         .map(|&texel| f64::from(texel.max(-127)))
         .collect();
-    let mut out = inputs.f32s("out", 2 * n)?;
+    let mut out = inputs.f32s("out", count(&[2, n]))?;
     for i in 0..n {
         let at = f64::from((i as f32).mul_add(0.046875, -0.25));
         let line = layer_of(&lines, (i % 4).min(2), [length, 1], [Edge::Mirror; 3]);
@@ -290,9 +300,9 @@ fn face([x, y, z]: [f32; 3], axis: usize) -> (usize, f32, f32) {
 pub(crate) fn cubes(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let n = inputs.size("n")?;
     let (large, small) = (inputs.size("large")?, inputs.size("small")?);
-    let cube = doubles(&inputs.u8s("cube", 6 * large * large)?);
-    let several = doubles(&inputs.u8s("several", 12 * small * small)?);
-    let mut out = inputs.f32s("out", 2 * n)?;
+    let cube = doubles(&inputs.u8s("cube", count(&[6, large, large]))?);
+    let several = doubles(&inputs.u8s("several", count(&[12, small, small]))?);
+    let mut out = inputs.f32s("out", count(&[2, n]))?;
     for i in 0..n {
         let s = ((i % 7) as f32).mul_add(0.3125, -0.9375);
         let t = ((i % 5) as f32).mul_add(0.4375, -0.875);
@@ -320,16 +330,17 @@ pub(crate) fn details(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let (n, size, levels) = (
         inputs.size("n")?,
         inputs.size("size")?,
-        inputs.size("levels")?,
+        inputs.size("levels")?.clamp(1, 32),
     );
     let mut needed = 0;
     let mut starts = Vec::new();
-    for level in 0..levels.min(32) {
+    for level in 0..levels {
         starts.push(needed);
-        needed += (size >> level).max(1).pow(2);
+        let across = (size >> level).max(1);
+        needed = count(&[across, across]).saturating_add(needed);
     }
     let image = doubles(&inputs.u8s("image", needed)?);
-    let mut out = inputs.f32s("out", 3 * n)?;
+    let mut out = inputs.f32s("out", count(&[3, n]))?;
     let at_level = |level: usize, at: f64| {
         let size = (size >> level).max(1);
         let texels = image[starts[level]..starts[level] + size * size].to_vec();
@@ -364,7 +375,7 @@ pub(crate) fn fetches(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let line = inputs.f32s("line", 1)?;
     let words = inputs.i16s("words", 2)?;
     let mut out = inputs.f32s("out", n)?;
-    let mut integers = inputs.i32s("integers", 2 * n)?;
+    let mut integers = inputs.i32s("integers", count(&[2, n]))?;
     for k in 0..n {
         out[k] = line.get(k ^ 5).copied().unwrap_or(0.0);
         for half in 0..2 {
@@ -386,7 +397,7 @@ pub(crate) fn handles(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
         inputs.f32s("b", 32)?,
         inputs.f32s("c", 32)?,
     ];
-    let mut out = inputs.f32s("out", 2 * n * blocks)?;
+    let mut out = inputs.f32s("out", count(&[2, n, blocks]))?;
     for block in 0..blocks {
         for i in 0..n {
             let rows = &mut out[2 * n * block..];
@@ -432,9 +443,9 @@ pub(crate) fn packed(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
 /// Colours inverted with their neighbours' red; then the result, filtered.
 pub(crate) fn invert(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let (width, height) = (inputs.size("width")?, inputs.size("height")?);
-    let from = inputs.u8s("from", 4 * width * height)?;
-    let mut to = inputs.u8s("to", 4 * width * height)?;
-    let mut out = inputs.f32s("out", 4 * width * height)?;
+    let from = inputs.u8s("from", count(&[4, width, height]))?;
+    let mut to = inputs.u8s("to", count(&[4, width, height]))?;
+    let mut out = inputs.f32s("out", count(&[4, width, height]))?;
     for y in 0..height {
         for x in 0..width {
             let at = 4 * (y * width + x);
@@ -470,10 +481,10 @@ pub(crate) fn invert(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
 pub(crate) fn shapes(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let (width, height) = (inputs.size("width")?, inputs.size("height")?);
     let depth = inputs.size("depth")?;
-    let size = width * height;
-    let volume = inputs.f32s("volume", size * depth)?;
-    let mut result = inputs.f32s("result", size * depth)?;
-    let mut stack = inputs.f32s("stack", 2 * size * depth)?;
+    let size = count(&[width, height]);
+    let volume = inputs.f32s("volume", count(&[size, depth]))?;
+    let mut result = inputs.f32s("result", count(&[size, depth]))?;
+    let mut stack = inputs.f32s("stack", count(&[2, size, depth]))?;
     let mut line = inputs.u16s("line", width)?;
     for z in 0..depth {
         for at in 0..size {
@@ -497,7 +508,7 @@ pub(crate) fn shapes(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
 pub(crate) fn votes(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let (n, width) = (inputs.size("n")?, inputs.size("width")?);
     let values = inputs.i32s("values", n)?;
-    let mut table = inputs.i32s("table", 4 * width)?;
+    let mut table = inputs.i32s("table", count(&[4, width]))?;
     for &value in &values[..n] {
         let place = (value & 15) as usize;
         if place >= width {
