@@ -64,3 +64,19 @@ extern "C" __global__ void producers_and_consumers(const unsigned *in, unsigned 
         out[blockIdx.x * 64 + lane] = sum;
     }
 }
+
+// cp.async that arrives at a barrier by itself.
+extern "C" __global__ void copies_that_arrive(const unsigned *in, unsigned *out) {
+    __shared__ unsigned words[512];
+    __shared__ cuda::barrier<cuda::thread_scope_block> all;
+    auto block = cg::this_thread_block();
+    if (threadIdx.x == 0)
+        init(&all, blockDim.x);
+    block.sync();
+    for (int k = 0; k < 4; ++k)
+        cuda::memcpy_async(words + threadIdx.x * 4 + k, in + blockIdx.x * 512 + threadIdx.x * 4 + k,
+                           cuda::aligned_size_t<4>(4), all);
+    all.arrive_and_wait();
+    for (int k = 0; k < 4; ++k)
+        out[blockIdx.x * 512 + k * 128 + threadIdx.x] = words[511 - (k * 128 + threadIdx.x)];
+}

@@ -1,8 +1,34 @@
-//! `kernels/synchronisation`: results that barriers, pipelines and atomics must leave whatever the order
-//! of threads.
+//! `kernels/synchronisation`: results that locks, barriers, pipelines and atomics must leave whatever
+//! the order of threads.
 
 use crate::inputs::{Inputs, Output, ReferenceError};
 use crate::values::{Values, half_from_f64};
+
+/// What each account holds after all transfers.
+pub(crate) fn transfers(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
+    let rounds = inputs.size("rounds")? as u32;
+    let threads = inputs.size("threads")? as u32;
+    let mut balances = inputs.i32s("balances", 2)?;
+    let accounts = balances.len() as u32;
+    for thread in 0..threads {
+        for round in 0..rounds {
+            let from = (thread * 7 + round * 13) % accounts;
+            let to = (from + 1 + (thread + round) % (accounts - 1)) % accounts;
+            let amount = ((thread * 31 + round * 17) % 100) as i32;
+            balances[from as usize] -= amount;
+            balances[to as usize] += amount;
+        }
+    }
+    Ok(vec![Output::new("balances", Values::I32(balances))])
+}
+
+/// Every node but the null one was taken once.
+pub(crate) fn linked_list(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
+    let mut taken = inputs.u32s("taken", 1)?;
+    taken.fill(1);
+    taken[0] = 0;
+    Ok(vec![Output::new("taken", Values::U32(taken))])
+}
 
 /// Both arrays after the rounds.
 pub(crate) fn rounds_of_a_stencil(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
@@ -66,6 +92,13 @@ pub(crate) fn producers_and_consumers(inputs: &Inputs) -> Result<Vec<Output>, Re
         }
     }
     Ok(vec![Output::new("out", Values::U32(out))])
+}
+
+/// Each block of 512 words backwards.
+pub(crate) fn copies_that_arrive(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
+    let mut words = inputs.u32s("in", 0)?;
+    words.chunks_mut(512).for_each(<[u32]>::reverse);
+    Ok(vec![Output::new("out", Values::U32(words))])
 }
 
 /// Reductions over each CTA's threads and over each half of them.

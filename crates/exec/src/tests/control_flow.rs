@@ -453,16 +453,19 @@ fn an_endless_loop_ends_at_the_limit() {
 
 #[test]
 fn what_is_not_executed_is_named_or_skipped_and_counted() {
-    let texture = instruction(Opcode::TEX, &[], &[]);
+    let unit = instruction(Opcode::UTMALDG, &[], &[]);
     let options = LaunchOptions {
         unknown_op: UnknownOp::Nop,
         ..Default::default()
     };
-    let program = vec![texture.clone(), exit()];
+    let program = vec![unit.clone(), exit()];
     let launch = launch_with(&program, [1, 1, 1], [64, 1, 1], options);
     let statistics = functional::run(&launch, &mut memory(1), 1000).unwrap();
     assert_eq!(statistics.skipped[0], 2);
-    assert_eq!(crate::refusal(&texture).unwrap(), "textures and surfaces");
+    assert_eq!(
+        crate::refusal(&unit).unwrap(),
+        "copies of tensors and blocks (a unit of Hopper)"
+    );
     assert!(crate::executes(&exit()));
     assert!(!crate::executes(&instruction(
         Opcode::IADD3,
