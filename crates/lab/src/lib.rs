@@ -1,10 +1,23 @@
-//! The laboratory: SASS text to something that runs, and back.
+//! The laboratory: experiments in SASS text, run and compared with what machines were seen to do.
 //!
-//! * [`mod@assembled`] — an assembled text as a cubin;
-//! * [`mod@disassembled`] — a cubin as text that assembles to the same kernels.
+//! In the order of an experiment: [`document`] reads a lab file, [`built_in`] holds those of `lab/`,
+//! [`expand`] makes a variant's code, [`kernel`] puts its frame around it, [`assembled`] makes a cubin of
+//! it, [`run`] runs it, [`compare`] judges what came out. [`disassembled`] is the way back from a cubin to
+//! text.
 
 pub mod assembled;
+pub mod built_in;
+pub mod compare;
 pub mod disassembled;
+pub mod document;
+pub mod error;
+pub mod expand;
+pub mod kernel;
+pub mod run;
 
 pub use assembled::new_cubin;
+pub use compare::{Judgement, Observation, Row, Value};
 pub use disassembled::{text_of, text_of_code};
+pub use document::{Document, Experiment, Frame};
+pub use error::LabError;
+pub use run::{Bench, gpu_of};

@@ -34,6 +34,8 @@ pub enum Command {
     Gpus(GpusArguments),
     /// Print what is known about a parameter of a GPU: value, source, confidence.
     Explain(ExplainArguments),
+    /// Run experiments in SASS and compare with what machines were seen to do.
+    Lab(LabArguments),
     /// Measure the simulator's own speed on its standing workloads.
     Bench(BenchArguments),
     /// Print the completion script for a shell.
@@ -251,6 +253,53 @@ pub struct ExplainArguments {
     #[arg(long, value_name = "NAME", default_value = "rtx-a6000")]
     pub gpu: String,
     /// Set a parameter first.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ListFormat,
+}
+
+/// Options of `lab`.
+#[derive(Debug, Args)]
+pub struct LabArguments {
+    /// List or run.
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+/// What `lab` does.
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// List the experiments.
+    List(LabListArguments),
+    /// Run experiments: measured beside expected. Exit code 1 if an exact row differs.
+    Run(LabRunArguments),
+}
+
+/// Options of `lab list`.
+#[derive(Debug, Args)]
+pub struct LabListArguments {
+    /// A lab file (docs/experiments.md); the built-in ones without.
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ListFormat,
+}
+
+/// Options of `lab run`.
+#[derive(Debug, Args)]
+pub struct LabRunArguments {
+    /// Only rows with this in `experiment/variant`.
+    pub pattern: Option<String>,
+    /// GPU to simulate in place of the one that was measured; rows of other GPUs are then not exact.
+    #[arg(long, value_name = "NAME")]
+    pub gpu: Option<String>,
+    /// A lab file (docs/experiments.md); the built-in ones without.
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Set a parameter of the GPU.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
     /// Write the output as.

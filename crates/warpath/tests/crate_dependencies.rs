@@ -28,7 +28,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "reference",
         ],
     ),
-    ("lab", &["sass", "cubin"]),
+    ("lab", &["sass", "cubin", "hardware", "device"]),
     ("report", &["device"]),
     (
         "warpath",

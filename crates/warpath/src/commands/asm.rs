@@ -32,7 +32,7 @@ pub fn run(arguments: &AsmArguments, out: &mut dyn Write) -> Result<(), Failure>
             return Err(misread(&file, &text, &error));
         }
     }
-    let cubin = lab::new_cubin(&assembly)
+    let cubin = ::lab::new_cubin(&assembly)
         .write()
         .map_err(|error| Problem::new(format!("{file}: {error}")).input())?;
     let output = match &arguments.output {

@@ -10,7 +10,7 @@ use crate::failure::{Failure, Problem};
 pub fn run(arguments: &DisasmArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let text = if let Some(name) = &arguments.raw {
         let architecture = architecture(name)?;
-        lab::text_of_code(&read_words(&arguments.file)?, architecture)
+        ::lab::text_of_code(&read_words(&arguments.file)?, architecture)
     } else {
         let cubins = chosen_cubins(arguments)?;
         let [cubin] = cubins.as_slice() else {
@@ -27,7 +27,7 @@ pub fn run(arguments: &DisasmArguments, out: &mut dyn Write) -> Result<(), Failu
             None => true,
         };
         let chosen: Vec<_> = cubin.kernels().iter().filter(named).collect();
-        lab::text_of(cubin, &chosen, architecture)
+        ::lab::text_of(cubin, &chosen, architecture)
     };
     out.write_all(text.as_bytes())?;
     Ok(())

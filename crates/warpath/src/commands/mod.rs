@@ -9,6 +9,7 @@ mod coverage;
 mod disasm;
 mod explain;
 mod gpus;
+mod lab;
 mod man;
 mod run;
 
@@ -26,6 +27,7 @@ pub fn run(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Coverage(arguments) => coverage::run(&arguments, out),
         Command::Gpus(arguments) => gpus::run(&arguments, out),
         Command::Explain(arguments) => explain::run(&arguments, out),
+        Command::Lab(arguments) => lab::run(&arguments, out),
         Command::Bench(arguments) => bench::run(&arguments, out),
         Command::Completions(arguments) => completions::run(&arguments, out),
         Command::Man => man::run(out),

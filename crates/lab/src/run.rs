@@ -1,0 +1,365 @@
+//! Runs the variants of experiments on simulated GPUs.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use device::launch::{Argument, KernelLaunch};
+use device::{Device, RunError, RunOptions};
+use hardware::Gpu;
+use sass::Architecture;
+
+use crate::assembled::new_cubin;
+use crate::built_in;
+use crate::compare::{Judgement, Observation, Row, Value, expectation, is_exact, judge};
+use crate::document::{Document, Experiment, Frame};
+use crate::error::LabError;
+use crate::kernel::{self, Variant};
+
+/// Cycles after which an experiment is given up.
+const MOST_CYCLES: u64 = 20_000_000;
+/// Threads of a warp.
+const LANES: usize = 32;
+/// Sub-cores of an SM: warp w is on sub-core w mod 4 (MODEL.md §2).
+const SUB_CORES: i64 = 4;
+
+/// Where experiments run.
+pub struct Bench {
+    known: Vec<Document>,
+    gpus: BTreeMap<String, Gpu>,
+    overrides: Vec<String>,
+}
+
+/// The name of the built-in GPU that a lab file means: the longest that its words begin with.
+pub fn gpu_of(words: &str) -> Option<&'static str> {
+    let title = words.split('(').next().unwrap_or("").trim().to_lowercase();
+    let title = title.replace(' ', "-");
+    hardware::names()
+        .into_iter()
+        .filter(|name| title.starts_with(name))
+        .max_by_key(|name| name.len())
+}
+
+impl Bench {
+    /// A bench; `overrides` are `key=value` settings of every GPU.
+    ///
+    /// # Errors
+    /// A built-in lab file that is not as it should be.
+    pub fn new(overrides: &[String]) -> Result<Bench, LabError> {
+        Ok(Bench {
+            known: built_in::documents()?,
+            gpus: BTreeMap::new(),
+            overrides: overrides.to_vec(),
+        })
+    }
+
+    /// The built-in lab files.
+    pub fn known(&self) -> &[Document] {
+        &self.known
+    }
+
+    /// Runs every variant of an experiment on `gpu`, or on the GPU that the experiment names. A
+    /// row is exact only on the GPU that was measured.
+    ///
+    /// # Errors
+    /// An experiment that cannot be assembled or launched.
+    pub fn run(
+        &mut self,
+        experiment: &Experiment,
+        gpu: Option<&str>,
+        chosen: &dyn Fn(&str) -> bool,
+        told: &mut dyn FnMut(Row),
+    ) -> Result<(), LabError> {
+        let own = gpu_of(&experiment.gpu);
+        let frame = built_in::frame(experiment, &self.known).unwrap_or_default();
+        for (variant, row) in experiment.measured.iter().filter(|(name, _)| chosen(name)) {
+            let exact = is_exact(experiment, row);
+            let Some(name) = gpu.or(own) else {
+                let note = format!(
+                    "no GPU document for `{}`; name one with --gpu",
+                    experiment.gpu
+                );
+                told(Row {
+                    experiment: experiment.id.clone(),
+                    variant: variant.clone(),
+                    gpu: experiment.gpu.clone(),
+                    exact,
+                    pass: false,
+                    expected: expectation(row, &|_| None),
+                    measured: Observation::default(),
+                    notes: vec![note],
+                });
+                continue;
+            };
+            let is_foreign = own.is_some_and(|own| own != name);
+            let mut judged = match self.row(experiment, &frame, variant, row, name) {
+                Ok(judged) => judged,
+                // The GPU's document is at fault, not the row.
+                Err(error @ LabError::Hardware(_)) => return Err(error),
+                Err(error) => Row {
+                    experiment: experiment.id.clone(),
+                    variant: variant.clone(),
+                    gpu: name.to_owned(),
+                    exact,
+                    pass: false,
+                    expected: expectation(row, &|_| None),
+                    measured: Observation::default(),
+                    notes: vec![error.to_string()],
+                },
+            };
+            if is_foreign {
+                judged.exact = false;
+                judged.notes.push(format!("measured on {}", experiment.gpu));
+            }
+            told(judged);
+        }
+        Ok(())
+    }
+
+    fn gpu(&mut self, name: &str) -> Result<Gpu, LabError> {
+        if let Some(gpu) = self.gpus.get(name) {
+            return Ok(gpu.clone());
+        }
+        let mut gpu = Gpu::load(name)?;
+        gpu.check(&device::declarations())?;
+        for assignment in &self.overrides {
+            gpu.set(assignment)?;
+        }
+        self.gpus.insert(name.to_owned(), gpu.clone());
+        Ok(gpu)
+    }
+
+    fn row(
+        &mut self,
+        experiment: &Experiment,
+        frame: &Frame,
+        variant: &str,
+        row: &toml::Table,
+        name: &str,
+    ) -> Result<Row, LabError> {
+        let gpu = self.gpu(name)?;
+        let place = (experiment.id.as_str(), variant);
+        let wrong = |reason: String| LabError::Variant {
+            experiment: experiment.id.clone(),
+            variant: variant.to_owned(),
+            reason,
+        };
+        let values = substitutions(row).map_err(wrong)?;
+        let architecture = gpu.architecture();
+        let Some(architecture) = Architecture::from_number(architecture) else {
+            return Err(wrong(format!("no encodings for sm_{architecture}")));
+        };
+        let text = kernel::variant(experiment, frame, &values, architecture).map_err(wrong)?;
+        let assembly = kernel::assembled(&text, architecture, place)?;
+        let cubin = new_cubin(&assembly).write()?;
+        let run = Run {
+            experiment,
+            frame,
+            variant: &text,
+            cubin: &cubin,
+        };
+        let ended = run.run(gpu).map_err(|error| LabError::Run {
+            experiment: experiment.id.clone(),
+            variant: variant.to_owned(),
+            error: Box::new(error),
+        })?;
+        let expected = expectation(row, &|name| ended.addresses.get(name).copied());
+        let measured = ended.observe(frame, &text, row, &expected);
+        let (pass, mut notes) = match judge(experiment, row, &expected, &measured) {
+            Judgement::Passed => (true, Vec::new()),
+            Judgement::Failed(notes) => (false, notes),
+        };
+        if !pass && notes.iter().any(|note| note == "value") && ended.hazards > 0 {
+            notes.push("needs --hazards emulate: the code's control bits are wrong".to_owned());
+        }
+        Ok(Row {
+            experiment: experiment.id.clone(),
+            variant: variant.to_owned(),
+            gpu: name.to_owned(),
+            exact: is_exact(experiment, row),
+            pass,
+            expected,
+            measured,
+            notes,
+        })
+    }
+}
+
+/// The values of a row's `sub`.
+fn substitutions(row: &toml::Table) -> Result<BTreeMap<String, String>, String> {
+    let Some(table) = row.get("sub") else {
+        return Ok(BTreeMap::new());
+    };
+    let table = table.as_table().ok_or("`sub` is no table")?;
+    table
+        .iter()
+        .map(|(key, value)| match value {
+            toml::Value::String(text) => Ok((key.clone(), text.clone())),
+            toml::Value::Integer(number) => Ok((key.clone(), number.to_string())),
+            _ => Err(format!("`sub.{key}` is no text")),
+        })
+        .collect()
+}
+
+/// One run to be made.
+struct Run<'a> {
+    experiment: &'a Experiment,
+    frame: &'a Frame,
+    variant: &'a Variant,
+    cubin: &'a [u8],
+}
+
+/// What a run left behind.
+struct Ended {
+    /// Device addresses of the buffers by name.
+    addresses: BTreeMap<String, u64>,
+    /// Stored registers, thread by thread.
+    stored: Vec<u32>,
+    fault: Option<String>,
+    hazards: usize,
+}
+
+impl Run<'_> {
+    fn run(&self, gpu: Gpu) -> Result<Ended, RunError> {
+        let mut device = Device::new(gpu, 1)?;
+        let grid = self.frame.grid.unwrap_or(self.experiment.grid);
+        let block = self.frame.block.unwrap_or(self.experiment.block);
+        let words = grid as usize * block as usize * self.variant.stored.len();
+        let memory = device.memory_mut();
+        let out = memory.allocate((words * 4).max(4) as u64, "out")?;
+        let mut all = vec![out];
+        let mut addresses = BTreeMap::new();
+        for (name, contents) in &self.frame.buffers {
+            let bytes: Vec<u8> = (0..contents.count)
+                .flat_map(|i| {
+                    let word = contents.start.wrapping_add(contents.step.wrapping_mul(i));
+                    word.to_le_bytes()
+                })
+                .collect();
+            let address = memory.allocate(bytes.len().max(4) as u64, name)?;
+            memory.write(address, &bytes)?;
+            all.push(address);
+            addresses.insert(name.clone(), address);
+        }
+        let loaded = device.load(Path::new(kernel::NAME), self.cubin)?;
+        let buffer = |buffer| Argument::Buffer { buffer, offset: 0 };
+        let launch = KernelLaunch {
+            kernel: kernel::NAME.to_owned(),
+            grid: [grid, 1, 1],
+            block: [block, 1, 1],
+            shared: 0,
+            arguments: (0..all.len()).map(buffer).collect(),
+        };
+        let options = RunOptions {
+            threads: 1,
+            max_cycles: MOST_CYCLES,
+            ..RunOptions::default()
+        };
+        let prepared = device.prepare(&loaded, &launch, &all, &options)?;
+        let mut ended = Ended {
+            addresses,
+            stored: Vec::new(),
+            fault: None,
+            hazards: 0,
+        };
+        match device.run(&prepared, &options, &mut |_| {}) {
+            Ok(report) => {
+                let hazards = report.timing.and_then(|timing| timing.hazards);
+                ended.hazards = hazards.map_or(0, |hazards| hazards.len());
+            }
+            Err(RunError::Fault(fault)) => {
+                ended.fault = Some(fault.what.clone());
+                return Ok(ended);
+            }
+            Err(error) => return Err(error),
+        }
+        let mut bytes = vec![0; words * 4];
+        device.memory().read(out, &mut bytes)?;
+        let (words, _) = bytes.as_chunks::<4>();
+        ended.stored = words.iter().map(|word| u32::from_le_bytes(*word)).collect();
+        Ok(ended)
+    }
+}
+
+impl Ended {
+    /// Makes an observation of the stored registers.
+    fn observe(
+        &self,
+        frame: &Frame,
+        variant: &Variant,
+        row: &toml::Table,
+        expected: &Observation,
+    ) -> Observation {
+        let mut observation = Observation {
+            fault: self.fault.clone(),
+            ..Observation::default()
+        };
+        let each = variant.stored.len();
+        if each == 0 || self.stored.is_empty() {
+            return observation;
+        }
+        let has_value = frame.value.is_some();
+        if each >= 2 + usize::from(has_value) {
+            // Closing and opening clock of lane 0 of each warp.
+            let stamps: Vec<(u32, u32)> = self
+                .stored
+                .chunks(each * LANES)
+                .map(|warp| (warp[0], warp[1]))
+                .collect();
+            observation.cycles = window(&stamps, frame, row);
+            if let Some(subcore) = row.get("subcore").and_then(toml::Value::as_integer)
+                && expected.trace.is_some()
+            {
+                observation.trace = Some(trace(&stamps, subcore));
+            }
+        }
+        if has_value && let Some(&word) = self.stored.get(each - 1) {
+            observation.value = Some(match expected.value {
+                Some(Value::Float(_)) => as_float(word),
+                Some(Value::Integer(value)) if value < 0 => Value::Integer(i64::from(word as i32)),
+                _ => Value::Integer(word.into()),
+            });
+        }
+        observation
+    }
+}
+
+/// A word as single precision, by the shortest decimal that means it, as lab files write it.
+fn as_float(word: u32) -> Value {
+    let single = f32::from_bits(word);
+    Value::Float(single.into())
+}
+
+fn window(stamps: &[(u32, u32)], frame: &Frame, row: &toml::Table) -> Option<f64> {
+    let first = stamps.first()?;
+    if frame.span_of.is_none() && !row.contains_key("trace") {
+        return Some(first.0.wrapping_sub(first.1).into());
+    }
+    let origin = first.1;
+    let opened = stamps
+        .iter()
+        .map(|stamp| stamp.1.wrapping_sub(origin) as i32);
+    let closed = stamps
+        .iter()
+        .map(|stamp| stamp.0.wrapping_sub(origin) as i32);
+    let span = f64::from(closed.max()?) - f64::from(opened.min()?);
+    Some(span / frame.span_of.unwrap_or(1.0))
+}
+
+/// The stamps of the warps of one sub-core, in the order of their first.
+fn trace(stamps: &[(u32, u32)], subcore: i64) -> Vec<[i64; 3]> {
+    let origin = stamps.iter().map(|stamp| stamp.1).min().unwrap_or(0);
+    let mut rows: Vec<[i64; 3]> = stamps
+        .iter()
+        .enumerate()
+        .map(|(warp, stamp)| {
+            [
+                warp as i64,
+                stamp.1.wrapping_sub(origin).into(),
+                stamp.0.wrapping_sub(origin).into(),
+            ]
+        })
+        .filter(|row| row[0] % SUB_CORES == subcore)
+        .collect();
+    rows.sort_by_key(|row| row[1]);
+    rows
+}
