@@ -254,6 +254,7 @@ pub(crate) fn fault_report(
             ),
             Some("--unknown-op nop skips it".to_owned()),
         ),
+        FaultKind::IllegalInstruction(text) => (format!("illegal instruction: {text}"), None),
         FaultKind::IllegalPc => ("control left the code".to_owned(), None),
         FaultKind::Trap(text) => (format!("trap: {text}"), None),
         FaultKind::Unsupported(text) => (format!("not supported: {text}"), None),

@@ -22,6 +22,9 @@ const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
 const MAX_GRID: [u32; 3] = [0x7fff_ffff, 0xffff, 0xffff];
 /// Most local memory of a thread in bytes.
 const MAX_LOCAL: u64 = 512 << 10;
+/// Registers of those that a kernel declares that its code may not touch (measured on an A100,
+/// lab: a100_register_limit; no compiled kernel touches them).
+const RESERVED_REGISTERS: u32 = 2;
 /// Bytes of shared memory that the system keeps to itself, from sm_80 on.
 const RESERVED_SHARED: u32 = 1024;
 
@@ -259,7 +262,13 @@ impl Launch {
             };
             code.push(match decoded {
                 Decoded::Instruction(instruction) => match lower(instruction, context) {
-                    Ok(micro) => micro,
+                    Ok(micro) => match self.beyond_registers(instruction) {
+                        Some(register) => Micro {
+                            op: Op::BeyondRegisters(register),
+                            guard: micro.guard,
+                        },
+                        None => micro,
+                    },
                     Err(refusal) => {
                         let text = instruction.display(pc as u64 * 16);
                         refusals.push(format!("{text}: {refusal}"));
@@ -285,6 +294,28 @@ impl Launch {
         }
         self.code = code;
         self.refusals = refusals;
+    }
+
+    /// Registers of a thread that the code may touch: the hardware keeps some of those that the kernel
+    /// declares to itself.
+    pub(crate) fn usable_registers(&self) -> u32 {
+        self.program
+            .kernel()
+            .registers
+            .saturating_sub(RESERVED_REGISTERS)
+    }
+
+    /// The highest register that an instruction touches, if it is beyond the usable ones.
+    fn beyond_registers(&self, instruction: &sass::Instruction) -> Option<u8> {
+        let footprint = sass::footprint(instruction);
+        footprint
+            .reads
+            .iter()
+            .chain(&footprint.writes)
+            .filter(|one| one.file == sass::File::General)
+            .map(|one| one.first.saturating_add(one.count.saturating_sub(1)))
+            .max()
+            .filter(|&highest| u32::from(highest) >= self.usable_registers())
     }
 
     /// The kernel.

@@ -275,6 +275,20 @@ impl Machine {
                     return Err(fault(&self.launch, warp, pc, lane, kind));
                 }
             }
+            Op::BeyondRegisters(register) => {
+                if lanes != 0 {
+                    let kernel = launch.program().kernel();
+                    let text = format!(
+                        "R{register} of a kernel that declares {} registers, of which it may use {}",
+                        kernel.registers,
+                        launch.usable_registers(),
+                    );
+                    let lane = Some(lanes.trailing_zeros() as u8);
+                    let kind = FaultKind::IllegalInstruction(text);
+                    return Err(fault(launch, warp, pc, lane, kind));
+                }
+                warp.splits.advance(next);
+            }
             Op::Refused(reason) => {
                 let skip = launch.options().unknown_op == UnknownOp::Nop;
                 if lanes != 0 && !skip {

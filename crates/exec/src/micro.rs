@@ -97,6 +97,8 @@ pub(crate) enum Op {
     Miscellaneous(family::miscellaneous::Op),
     /// Not executed: number of the reason in [`Refusals`].
     Refused(u32),
+    /// Touches this register, which is beyond those that the kernel may use: the machine traps.
+    BeyondRegisters(u8),
 }
 
 /// Operations inside the register file, executed by code compiled for each host instruction set.

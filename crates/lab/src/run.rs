@@ -1,8 +1,9 @@
 //! Runs the variants of experiments on simulated GPUs.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use cubin::Cubin;
 use device::launch::{Argument, KernelLaunch};
 use device::{Device, RunError, RunOptions};
 use hardware::Gpu;
@@ -240,7 +241,11 @@ impl Run<'_> {
             all.push(address);
             addresses.insert(name.clone(), address);
         }
-        let loaded = device.load(Path::new(kernel::NAME), self.cubin)?;
+        let cubin = Cubin::parse(self.cubin).map_err(|error| RunError::Cubin {
+            file: PathBuf::from(kernel::NAME),
+            error: Box::new(error),
+        })?;
+        let loaded = device.load(Path::new(kernel::NAME), &cubin)?;
         let buffer = |buffer| Argument::Buffer { buffer, offset: 0 };
         let launch = KernelLaunch {
             kernel: kernel::NAME.to_owned(),
@@ -267,7 +272,9 @@ impl Run<'_> {
                 ended.hazards = hazards.map_or(0, |hazards| hazards.len());
             }
             Err(RunError::Fault(fault)) => {
-                ended.fault = Some(fault.what.clone());
+                // What it is about follows behind a colon.
+                let kind = fault.what.split(':').next().unwrap_or("");
+                ended.fault = Some(kind.to_owned());
                 return Ok(ended);
             }
             Err(error) => return Err(error),

@@ -394,6 +394,10 @@ impl Program {
         let distance = match (control.stall, control.yields) {
             (0, true) => issue.stall_zero_yield as u8,
             (stall, true) => stall.max(2),
+            (stall @ 12..=15, false) => issue
+                .collapsed_stalls
+                .get(usize::from(stall - 12))
+                .map_or(stall, |&distance| distance.clamp(1, 63) as u8),
             (stall, false) => stall.max(1),
         };
         let blocks_port = match description.special {

@@ -178,7 +178,7 @@ impl SubCore {
             port_opens: 0,
             try_again: u64::MAX,
             units: Units::new(),
-            read_ports: ReadPorts::new(register_file.read_ports),
+            read_ports: ReadPorts::new(register_file.read_ports, register_file.reads_last),
             write_ports: WritePorts::new(),
             reuse_cache: ReuseCache::new(reuse_slots),
             float64_queued: 0,

@@ -47,6 +47,8 @@ pub enum FaultKind {
         /// Mnemonic if it decodes, else a note.
         text: String,
     },
+    /// The hardware refuses the instruction as it is: a register beyond those that the kernel declared.
+    IllegalInstruction(String),
     /// Control left the code.
     IllegalPc,
     /// BPT.TRAP, __trap() or a failed device assertion.
