@@ -31,11 +31,13 @@ built_in! {
     Gpu "rtx-3080";
     Gpu "rtx-3080-ti";
     Gpu "rtx-3090";
+    Gpu "rtx-3060";
     Gpu "a100-sxm4-40gb";
     Gpu "rtx-4090";
     Family "turing";
     Gpu "rtx-2080-ti";
     Gpu "rtx-2070-super";
+    Gpu "rtx-2070";
     Gpu "h100-pcie";
 }
 

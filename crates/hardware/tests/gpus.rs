@@ -32,15 +32,17 @@ fn the_gpus_that_must_be_there_are() {
             "rtx-3080",
             "rtx-3080-ti",
             "rtx-3090",
+            "rtx-3060",
             "a100-sxm4-40gb",
             "rtx-4090",
             "rtx-2080-ti",
             "rtx-2070-super",
+            "rtx-2070",
             "h100-pcie"
         ]
     );
     let architectures: Vec<u32> = gpus().map(|gpu| gpu.architecture()).collect();
-    assert_eq!(architectures, [86, 86, 86, 86, 80, 89, 75, 75, 90]);
+    assert_eq!(architectures, [86, 86, 86, 86, 86, 80, 89, 75, 75, 75, 90]);
     assert_eq!(
         Gpu::load("rtx-3090").unwrap().title(),
         "NVIDIA GeForce RTX 3090"

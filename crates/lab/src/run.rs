@@ -259,7 +259,7 @@ impl Run<'_> {
             max_cycles: MOST_CYCLES,
             ..RunOptions::default()
         };
-        let prepared = device.prepare(&loaded, &launch, &all, &options)?;
+        let prepared = device.prepare(&loaded, &launch, &all, &[], &options)?;
         let mut ended = Ended {
             addresses,
             stored: Vec::new(),
