@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use cubin::Cubin;
-use device::launch::{Argument, KernelLaunch};
+use device::launch::{Argument, DEFAULT_STACK, KernelLaunch};
 use device::{Device, RunError, RunOptions};
 use hardware::Gpu;
 use sass::Architecture;
@@ -252,6 +252,8 @@ impl Run<'_> {
             grid: [grid, 1, 1],
             block: [block, 1, 1],
             shared: 0,
+            cooperative: false,
+            stack: DEFAULT_STACK,
             arguments: (0..all.len()).map(buffer).collect(),
         };
         let options = RunOptions {
