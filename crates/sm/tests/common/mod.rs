@@ -184,8 +184,10 @@ impl Step {
         step
     }
 
+    /// Counts above 11 come with yield, as compiled code has them: without it they collapse.
     pub fn stall(mut self, stall: u8) -> Step {
         self.description.control.stall = stall;
+        self.description.control.yields |= stall > 11;
         self
     }
 
