@@ -65,7 +65,7 @@ fn a_frame_is_borrowed_by_id() {
                 [experiment.measured]\nS07 = { sub = { CTL = \"S07\" }, cycles = 8 }\n\
                 S09 = { sub = { CTL = \"S09\" }, cycles = 8 }\n";
 
-    let document = lab::Document::parse("mine.toml", &text).expect("a lab file");
+    let document = lab::Document::parse("mine.toml", text).expect("a lab file");
     let mut bench = Bench::new(&[]).expect("the built-in files");
     let mut rows = Vec::new();
     bench
