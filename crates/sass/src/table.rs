@@ -10,6 +10,7 @@
 mod asynchronous;
 mod atomic;
 mod barrier;
+mod brain_conversion;
 mod cluster;
 mod control_flow;
 mod conversion;
@@ -363,6 +364,7 @@ pub fn rows() -> &'static [Row] {
             turing_surface::ROWS,
             cluster::ROWS,
             hopper::ROWS,
+            brain_conversion::ROWS,
             asynchronous::ROWS,
             warp_group::ROWS,
             integer::ROWS,

@@ -232,3 +232,90 @@ fn integers_packed_into_two_and_four_bits_name_the_bits_that_stay() {
         assert_eq!(found.display(0).to_string(), text);
     }
 }
+
+#[test]
+fn conversions_of_brain_floats_print_as_the_vendor_prints_them() {
+    // Words of `__nv_bfloat16` intrinsics compiled for sm_90, and of the same with other operands.
+    let lines: [(u64, u64, &str); 16] = [
+        (
+            0x0000000200077305,
+            0x004e24000040e100,
+            "F2I.S8.BF16.TRUNC.NTZ R7, R2",
+        ),
+        (
+            0x0000000200077305,
+            0x004e280000406800,
+            "F2I.U16.BF16.FLOOR.NTZ R7, R2",
+        ),
+        (
+            0x0000000200077305,
+            0x004e28000040b100,
+            "F2I.BF16.CEIL.NTZ R7, R2",
+        ),
+        (
+            0x1000000200077305,
+            0x0000000000403100,
+            "F2I.BF16.NTZ R7, R2.H1",
+        ),
+        (0x00003f8000077905, 0x0000000000403100, "F2I.BF16.NTZ R7, 1"),
+        (
+            0x0000000200047311,
+            0x004e28000040d800,
+            "F2I.U64.BF16.TRUNC R4, R2",
+        ),
+        (
+            0x8000000200077311,
+            0x0000000000401900,
+            "F2I.S64.BF16 R7, -R2",
+        ),
+        (
+            0x0000000200077306,
+            0x004e28000010e400,
+            "I2F.BF16.S16.RZ R7, R2",
+        ),
+        (
+            0x1000000200077306,
+            0x0000000000102400,
+            "I2F.BF16.S16 R7, R2.H1",
+        ),
+        (
+            0x0000000200077306,
+            0x004e28000020a000,
+            "I2F.BF16.U32.RP R7, R2",
+        ),
+        (0x0000000500077906, 0x0000000000202400, "I2F.BF16 R7, 0x5"),
+        (
+            0x0000000200077312,
+            0x004e280000306400,
+            "I2F.BF16.S64.RM R7, R2",
+        ),
+        (
+            0x0000000200077307,
+            0x004e28000040a000,
+            "FRND.BF16.CEIL R7, R2",
+        ),
+        (0x0000000400077d07, 0x0000000008402000, "FRND.BF16 R7, UR4"),
+        (
+            0x0000000200077310,
+            0x004e280000302000,
+            "F2F.BF16.F64 R7, R2",
+        ),
+        (
+            0x1000000200077310,
+            0x0000000000401800,
+            "F2F.F64.BF16 R7, R2.H1",
+        ),
+    ];
+    for (low, high, text) in lines {
+        let word = Word::from_halves(low, high);
+        let Decoded::Instruction(instruction) = decode(word, Architecture::Sm90) else {
+            panic!("{text} is unknown");
+        };
+        assert_eq!(instruction.display(0).to_string(), text);
+        // No other architecture has them.
+        assert!(
+            matches!(decode(word, Architecture::Sm89), Decoded::Unknown(_)),
+            "{text}"
+        );
+    }
+}

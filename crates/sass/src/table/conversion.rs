@@ -6,12 +6,12 @@ use crate::opcode::Opcode::*;
 use Slot::{A, B, C};
 
 /// Rounding to an integer, bits 78 and 79.
-const INTEGRAL: Suffix = suffix(&[(78, 2)], "- FLOOR CEIL TRUNC");
-const NTZ: Suffix = suffix(&[(77, 1)], "- NTZ");
+pub(super) const INTEGRAL: Suffix = suffix(&[(78, 2)], "- FLOOR CEIL TRUNC");
+pub(super) const NTZ: Suffix = suffix(&[(77, 1)], "- NTZ");
 /// Integer result: bit 72 signed, bits 75 and 76 size.
-const INTEGER: Suffix = suffix(&[(75, 2), (72, 1)], "U8 U16 U32 U64 S8 S16 - S64");
+pub(super) const INTEGER: Suffix = suffix(&[(75, 2), (72, 1)], "U8 U16 U32 U64 S8 S16 - S64");
 /// Integer source: bit 74 signed, bits 84 and 85 size.
-const FROM_INTEGER: Suffix = suffix(&[(84, 2), (74, 1)], "U8 U16 U32 U64 S8 S16 - S64");
+pub(super) const FROM_INTEGER: Suffix = suffix(&[(84, 2), (74, 1)], "U8 U16 U32 U64 S8 S16 - S64");
 /// A half-precision source.
 const HALF_SOURCE: Field = Field::Source {
     slot: B,
@@ -20,15 +20,15 @@ const HALF_SOURCE: Field = Field::Source {
     select: Selects::Bits(60, 2, &WORDS),
 };
 /// Sub-word of an integer source.
-const BYTES: [Option<Select>; 4] = [
+pub(super) const BYTES: [Option<Select>; 4] = [
     Some(Select::None),
     Some(Select::B1),
     Some(Select::B2),
     Some(Select::B3),
 ];
-const WORDS: [Option<Select>; 2] = [Some(Select::None), Some(Select::H1)];
+pub(super) const WORDS: [Option<Select>; 2] = [Some(Select::None), Some(Select::H1)];
 
-const fn from_integer(literal: ImmediateKind, select: Selects) -> Field {
+pub(super) const fn from_integer(literal: ImmediateKind, select: Selects) -> Field {
     Field::Source {
         slot: B,
         literal,
