@@ -245,7 +245,13 @@ fn vadd_of_16_mi_elements_keeps_the_dram_busy() {
 #[test]
 fn issue_slots_add_up_on_the_standing_workloads() {
     for file in ["bench/ffma.toml", "bench/mixed.toml"] {
-        for name in ["rtx-2080-ti", "a100-sxm4-40gb", "rtx-a6000", "rtx-4090"] {
+        for name in [
+            "rtx-2080-ti",
+            "a100-sxm4-40gb",
+            "rtx-a6000",
+            "rtx-4090",
+            "h100-pcie",
+        ] {
             run(file, &workload(file), gpu(name));
         }
     }

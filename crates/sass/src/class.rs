@@ -207,6 +207,8 @@ classes! {
     // Memory unit.
     /// Loads, stores, atomics and copies of all spaces.
     Memory
+    /// SYNCS: barriers in shared memory, which take their address as other decoupled units do.
+    SharedBarrier
     /// LDC.
     LoadConstant
     /// Textures and surfaces.
@@ -321,7 +323,8 @@ pub fn class(instruction: &Instruction) -> Class {
         BREV | FLO | POPC => Class::BitScan,
         FCHK => Class::DivisionCheck,
         ARRIVES | ATOM | ATOMG | ATOMS | LD | LDG | LDGSTS | LDL | LDS | LDSM | RED | REDG | ST
-        | STG | STL | STS | SYNCS | STSM | STAS | REDAS | LDGMC | OUT | PIXLD => Class::Memory,
+        | STG | STL | STS | STSM | STAS | REDAS | LDGMC | OUT | PIXLD => Class::Memory,
+        SYNCS => Class::SharedBarrier,
         LDC => Class::LoadConstant,
         SUATOM | SULD | SURED | SUST | TEX | TLD | TLD4 | TMML | TXD | TXQ => Class::Texture,
         SHFL => Class::Shuffle,

@@ -80,6 +80,11 @@ fn on_sm_89() {
 }
 
 #[test]
+fn on_sm_90() {
+    every_kernel(4);
+}
+
+#[test]
 fn cycles_are_the_same_without_the_hazard_check() {
     for name in [
         "vadd/vadd.toml",

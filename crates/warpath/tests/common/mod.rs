@@ -9,11 +9,12 @@ use assert_cmd::Command;
 use serde_json::Value;
 
 /// A GPU of each architecture that the cubins are compiled for.
-pub const GPUS: [(&str, &str); 4] = [
+pub const GPUS: [(&str, &str); 5] = [
     ("sm_75", "rtx-2080-ti"),
     ("sm_80", "a100-sxm4-40gb"),
     ("sm_86", "rtx-a6000"),
     ("sm_89", "rtx-4090"),
+    ("sm_90", "h100-pcie"),
 ];
 
 /// The program.
