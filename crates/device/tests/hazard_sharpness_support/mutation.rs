@@ -86,13 +86,8 @@ pub fn with_control(word: Word, change: impl FnOnce(&mut Control)) -> Word {
     Word(word.0 & !FIELD | control.encode().0)
 }
 
-/// All mutations of a section that take away something needed, each with what the static walk finds in
-/// the mutant.
-pub fn mutations(
-    table: &LatencyTable,
-    code: &[Option<Instruction>],
-    architecture: Architecture,
-) -> Vec<(Mutation, Vec<Pair>)> {
+/// All mutations of a section that may take away something needed.
+pub fn candidates(table: &LatencyTable, code: &[Option<Instruction>]) -> Vec<Mutation> {
     let mut wanted = Vec::new();
     let mut tight = Walk::new(table, code).run().tight;
     tight.sort_unstable();
@@ -128,18 +123,23 @@ pub fn mutations(
             add(Change::Depbar);
         }
     }
-    let mut needed = Vec::new();
-    for mutation in wanted {
-        let pairs = pairs(table, code, architecture, mutation);
-        // Copies are not part of the static walk.
-        let of_copies = code[mutation.index]
-            .as_ref()
-            .is_some_and(|i| matches!(i.opcode, Opcode::LDGDEPBAR | Opcode::DEPBAR));
-        if !pairs.is_empty() || of_copies && !matches!(mutation.change, Change::Wait(_)) {
-            needed.push((mutation, pairs));
-        }
-    }
-    needed
+    wanted
+}
+
+/// What the static walk finds in the mutant, if the mutation takes away something needed.
+pub fn needed(
+    table: &LatencyTable,
+    code: &[Option<Instruction>],
+    architecture: Architecture,
+    mutation: Mutation,
+) -> Option<Vec<Pair>> {
+    let pairs = pairs(table, code, architecture, mutation);
+    // Copies are not part of the static walk.
+    let of_copies = code[mutation.index]
+        .as_ref()
+        .is_some_and(|i| matches!(i.opcode, Opcode::LDGDEPBAR | Opcode::DEPBAR));
+    let of_copies = of_copies && !matches!(mutation.change, Change::Wait(_));
+    (of_copies || !pairs.is_empty()).then_some(pairs)
 }
 
 /// The instruction from `earlier` on whose stall count can be lowered to bring `later` closer.

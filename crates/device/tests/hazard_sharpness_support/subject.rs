@@ -79,8 +79,8 @@ fn launch_files(kernels: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// The committed kernels for `bench`.
-pub fn subjects(kernels: &Path, sm: u32, bench: &mut Bench) -> Vec<Subject> {
+/// Cubins of the committed kernels for an architecture, each with its launch files, sorted.
+pub fn cubins(kernels: &Path, sm: u32) -> BTreeMap<PathBuf, Vec<(PathBuf, Workload)>> {
     let mut by_cubin: BTreeMap<PathBuf, Vec<(PathBuf, Workload)>> = BTreeMap::new();
     for file in launch_files(kernels) {
         let text = std::fs::read_to_string(&file).expect("a launch file");
@@ -95,12 +95,10 @@ pub fn subjects(kernels: &Path, sm: u32, bench: &mut Bench) -> Vec<Subject> {
         by_cubin.entry(cubin).or_default().push((file, workload));
     }
     by_cubin
-        .into_iter()
-        .map(|(cubin, workloads)| subject(&cubin, &workloads, bench))
-        .collect()
 }
 
-fn subject(file: &Path, workloads: &[(PathBuf, Workload)], bench: &mut Bench) -> Subject {
+/// The cubin in `file` with what of its launches `bench` can run thousands of times.
+pub fn subject(file: &Path, workloads: &[(PathBuf, Workload)], bench: &mut Bench) -> Subject {
     let name = file
         .file_name()
         .unwrap_or_default()
