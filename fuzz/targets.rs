@@ -1,8 +1,11 @@
 //! What each fuzz target does with its input. The targets of fuzz_targets/ call these under the
 //! fuzzer; crates/warpath/tests/fuzz_corpora.rs replays the corpora with them.
 
+/// A target: takes any bytes.
+pub type Target = fn(&[u8]);
+
 /// All targets, by the name of their corpus.
-pub const TARGETS: [(&str, fn(&[u8])); 6] = [
+pub const TARGETS: [(&str, Target); 6] = [
     ("decoder", decoder),
     ("printer", printer),
     ("assembler", assembler),
