@@ -52,7 +52,13 @@ fn every_kernel_comes_back_byte_for_byte() {
             assert_eq!(ours.constant2, theirs.constant2, "{place}");
             instructions += ours.code.len() / 16;
         }
-        assert_eq!(back.constant_bank(3, None), cubin.constant_bank(3, None));
+        // A text names a bank's words: the last one is filled up with zeros.
+        let words = |cubin: &Cubin| {
+            let mut bytes = cubin.constant_bank(3, None)?.to_vec();
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+            Some(bytes)
+        };
+        assert_eq!(words(&back), words(&cubin));
     }
     // Code of CUDA 11.8 and 12.9 does not show the descriptor register; few other bits are hidden.
     assert!(

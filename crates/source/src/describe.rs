@@ -66,7 +66,7 @@ fn memory(instruction: &Instruction) -> Option<MemoryShape> {
         ATOMS | ARRIVES | SYNCS => MemoryKind::SharedAtomic,
         LDC => MemoryKind::ConstantLoad,
         LDGSTS => MemoryKind::CopyToShared,
-        CCTL | MATCH | MEMBAR | MOVM | QSPC | S2R | SHFL => MemoryKind::Pass,
+        CCTL | FENCE | MATCH | MEMBAR | MOVM | QSPC | S2R | SHFL => MemoryKind::Pass,
         _ => return None,
     };
     Some(MemoryShape {

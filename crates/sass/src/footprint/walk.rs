@@ -182,10 +182,16 @@ impl<'a> Walk<'a> {
             }
             Head::Texture => {
                 predicates(self, &mut rest, 1);
-                let components = self.texture_components();
+                // The lower vector is filled first: two singles, or two halves in one register.
+                let registers = self.texture_registers();
+                let lower_holds = if self.instruction.has(Modifier::F16) {
+                    1
+                } else {
+                    2
+                };
                 if let [upper, lower, others @ ..] = rest {
-                    self.write_register(lower, components.min(2));
-                    self.write_register(upper, components.saturating_sub(2));
+                    self.write_register(lower, registers.min(lower_holds));
+                    self.write_register(upper, registers.saturating_sub(lower_holds));
                     rest = others;
                 }
             }
@@ -217,8 +223,9 @@ impl<'a> Walk<'a> {
         rest
     }
 
-    /// Components that a texture instruction returns: its mask, printed unless all four.
-    fn texture_components(&self) -> u8 {
+    /// Registers that a texture instruction returns, by its mask, which is printed unless it is all
+    /// four components.
+    fn texture_registers(&self) -> u8 {
         let components = match self.instruction.operands.last() {
             Some(Operand::Immediate { bits, .. }) => (bits & 15).count_ones() as u8,
             _ => 4,
