@@ -97,6 +97,8 @@ fn text_becomes_a_cubin_that_runs() {
     let arguments = [
         "--kernel",
         "store",
+        "--grid",
+        "1",
         "--block",
         "32",
         "--arg",
