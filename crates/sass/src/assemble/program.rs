@@ -523,7 +523,10 @@ impl Reader {
                 let read = read_line(&lines[line.line], line, pc, architecture, names)?;
                 kernel.instructions.push(read);
             }
-            kernel.barriers = kernel.barriers.max(barriers_of(&kernel, architecture));
+            // What is declared holds: code that names a barrier by register does not show how many.
+            if kernel.barriers == 0 {
+                kernel.barriers = barriers_of(&kernel, architecture);
+            }
             kernel.registers = registers.unwrap_or_else(|| registers_of(&kernel, architecture));
             kernels.push(kernel);
         }
