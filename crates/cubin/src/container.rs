@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 
+use crate::cubin::Cubin;
 use crate::error::CubinError;
 use crate::fatbin::choose::best_of_each;
 use crate::fatbin::host::{fatbins_of_host, is_host_file};
@@ -50,6 +51,23 @@ impl<'data> Container<'data> {
         Err(CubinError::NoFatbin {
             relocatable: !found.relocatable.is_empty(),
         })
+    }
+
+    /// The architectures that there is machine code for (86 for sm_86), in file order. Fatbins say it
+    /// without being unpacked.
+    ///
+    /// # Errors
+    /// A file that is a cubin itself and malformed.
+    pub fn architectures(&self) -> Result<Vec<u32>, CubinError> {
+        match self {
+            Container::Cubin(bytes) => Ok(vec![Cubin::parse(bytes)?.sm()]),
+            Container::Fatbins(fatbins) => Ok(fatbins
+                .iter()
+                .flat_map(|fatbin| &fatbin.images)
+                .filter(|image| image.kind == ImageKind::Cubin)
+                .map(|image| image.architecture)
+                .collect()),
+        }
     }
 
     /// The cubins that a GPU of architecture `hardware` (86 for sm_86) runs, in file order: one

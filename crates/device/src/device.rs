@@ -244,7 +244,9 @@ impl Device {
                 kernel: name(),
                 error,
             })?;
-        let shared = u64::from(kernel.static_shared) + u64::from(wanted.shared);
+        // What the system reserves in every CTA is counted by the occupancy itself.
+        let own = kernel.static_shared - exec::system_shared(kernel, loaded.module.architecture());
+        let shared = u64::from(own) + u64::from(wanted.shared);
         let occupancy = self
             .limits
             .occupancy(&CtaFootprint {

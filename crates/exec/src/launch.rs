@@ -420,7 +420,7 @@ impl Launch {
 
 /// Bytes of a kernel's static shared memory that are the system's: from sm_90 on its variables begin
 /// behind them.
-fn system_shared(kernel: &cubin::Kernel, architecture: Architecture) -> u32 {
+pub fn system_shared(kernel: &cubin::Kernel, architecture: Architecture) -> u32 {
     if architecture >= Architecture::Sm90 {
         kernel.static_shared.min(RESERVED_SHARED)
     } else {

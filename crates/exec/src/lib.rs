@@ -40,7 +40,7 @@ mod warp;
 pub use error::ExecError;
 pub use functional::{FunctionalStatistics, RunFault};
 pub use isa_dispatch::HostIsa;
-pub use launch::{Launch, LaunchOptions, UnknownOp};
+pub use launch::{Launch, LaunchOptions, UnknownOp, system_shared};
 pub use memory::global::GlobalMemory;
 pub use program::{CODE_BASE, Module, Program};
 pub use service::console::Printed;

@@ -57,21 +57,35 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
     read_launch_file(path)
 }
 
-/// The cubins of a file: itself, or those of the fatbins in it. With an architecture (86 for
-/// sm_86) those that a GPU of it would run, else all.
-pub fn load_cubins(path: &Path, hardware: Option<u32>) -> Result<Vec<Cubin>, Failure> {
+/// All cubins of a file: itself, or those of the fatbins in it.
+pub fn load_cubins(path: &Path) -> Result<Vec<Cubin>, Failure> {
     let wrong = |error: CubinError| Problem::new(format!("{}: {error}", path.display())).input();
     let bytes = read_code(path)?;
     let container = Container::parse(&bytes).map_err(wrong)?;
-    let unpacked = match hardware {
-        Some(hardware) => container.cubins_for(hardware),
-        None => container.cubins(),
+    let unpacked = container.cubins().map_err(wrong)?;
+    let cubins = unpacked.iter().map(|each| Cubin::parse(&each.bytes));
+    cubins.map(|cubin| cubin.map_err(wrong)).collect()
+}
+
+/// The cubins of a file that a GPU would run, and the GPU: `gpu` if it is given, else the one that
+/// `choose` takes for the architectures that there is code for. Images for others are not looked at.
+pub fn load_cubins_for(
+    path: &Path,
+    gpu: Option<&str>,
+    choose: impl Fn(&[u32]) -> &'static str,
+) -> Result<(Vec<Cubin>, String), Failure> {
+    let wrong = |error: CubinError| Problem::new(format!("{}: {error}", path.display())).input();
+    let bytes = read_code(path)?;
+    let container = Container::parse(&bytes).map_err(wrong)?;
+    let gpu = match gpu {
+        Some(name) => name,
+        None => choose(&container.architectures().map_err(wrong)?),
     };
-    unpacked
-        .map_err(wrong)?
-        .iter()
-        .map(|unpacked| Cubin::parse(&unpacked.bytes).map_err(wrong))
-        .collect()
+    let hardware = load_gpu(gpu, &[])?.architecture();
+    let unpacked = container.cubins_for(hardware).map_err(wrong)?;
+    let cubins = unpacked.iter().map(|each| Cubin::parse(&each.bytes));
+    let cubins = cubins.map(|cubin| cubin.map_err(wrong));
+    Ok((cubins.collect::<Result<_, _>>()?, gpu.to_owned()))
 }
 
 /// A GPU by name or path, checked against all declared parameters, with overrides.

@@ -119,7 +119,7 @@ impl Counts {
 pub fn run(arguments: &CoverageArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let mut counts: BTreeMap<Architecture, Counts> = BTreeMap::new();
     for file in cubins(&arguments.files)? {
-        for cubin in load_cubins(&file, None)? {
+        for cubin in load_cubins(&file)? {
             let architecture = of_cubin(&file, cubin.sm())?;
             let counts = counts.entry(architecture).or_default();
             counts.files += 1;

@@ -56,7 +56,7 @@ pub fn run(arguments: &DisasmArguments, out: &mut dyn Write) -> Result<(), Failu
 /// The cubins that the arguments choose: of their architecture, and with their kernel.
 pub fn chosen_cubins(arguments: &DisasmArguments) -> Result<Vec<Cubin>, Failure> {
     let wrong = |text: String| Problem::new(format!("{}: {text}", arguments.file.display()));
-    let mut cubins = load_cubins(&arguments.file, None)?;
+    let mut cubins = load_cubins(&arguments.file)?;
     if let Some(name) = &arguments.arch {
         let wanted = architecture(name)?.number();
         let mut held: Vec<String> = cubins.iter().map(|c| format!("sm_{}", c.sm())).collect();

@@ -12,7 +12,7 @@ use report::Style;
 
 use crate::cli::{Format, Hazards, HostIsa, Mode, RunArguments, UnknownOp};
 use crate::failure::{Failure, Problem};
-use crate::input::{load_cubins, load_gpu, read_launch_file};
+use crate::input::{load_cubins_for, load_gpu, read_launch_file};
 
 /// The GPU that a cubin runs on unless the user names one.
 const DEFAULT_GPU: &str = "rtx-a6000";
@@ -35,10 +35,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
             .unwrap_or_else(|| DEFAULT_GPU.to_owned());
         (workload, Files::Folder(folder), gpu)
     } else {
-        let all = load_cubins(&arguments.file, None)?;
-        let gpu = gpu_of(&all).to_owned();
-        let hardware = load_gpu(arguments.gpu.as_deref().unwrap_or(&gpu), &[])?.architecture();
-        let cubins = load_cubins(&arguments.file, Some(hardware))?;
+        let (cubins, gpu) = load_cubins_for(&arguments.file, arguments.gpu.as_deref(), gpu_of)?;
         (
             workload_of(arguments, &cubins)?,
             Files::Folder(PathBuf::new()),
@@ -141,7 +138,7 @@ fn refuse_launch_options(arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 /// The default GPU if there is code for its architecture, else the first that there is code for.
-fn gpu_of(cubins: &[Cubin]) -> &'static str {
+fn gpu_of(architectures: &[u32]) -> &'static str {
     let architecture = |name: &&str| {
         hardware::Gpu::load(name)
             .map(|gpu| gpu.architecture())
@@ -149,10 +146,7 @@ fn gpu_of(cubins: &[Cubin]) -> &'static str {
     };
     std::iter::once(DEFAULT_GPU)
         .chain(hardware::names())
-        .find(|name| {
-            let wanted = architecture(name);
-            cubins.iter().any(|cubin| cubin.sm() == wanted)
-        })
+        .find(|name| architectures.contains(&architecture(name)))
         .unwrap_or(DEFAULT_GPU)
 }
 
