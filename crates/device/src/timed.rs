@@ -43,13 +43,19 @@ impl Device {
             code_address: CODE_BASE,
             constant_address: CONSTANT_BASE,
         };
-        let count = self.card.sms as u16;
-        let sms = (0..count)
-            .map(|sm| Sm::new(SmId(sm), self.sm.clone(), &shape))
-            .collect();
-        let sources = (0..count)
-            .map(|sm| SmState::new(launch.clone(), SmId(sm)))
-            .collect();
+        // Each where it will run: its memory lies near that core.
+        let mut places: Vec<_> = (0..self.card.sms).map(|_| None).collect();
+        self.threads.run_each(
+            places
+                .iter_mut()
+                .enumerate()
+                .map(|(sm, place)| (sm, (SmId(sm as u16), place))),
+            |(sm, place)| {
+                let source = SmState::new(launch.clone(), sm);
+                *place = Some((Sm::new(sm, self.sm.clone(), &shape), source));
+            },
+        );
+        let (sms, sources) = places.into_iter().flatten().unzip();
         self.beyond.flush();
         self.beyond.reset_statistics();
         let mut engine = Engine::new(Parts {
@@ -65,7 +71,7 @@ impl Device {
             window: options.window,
             max_cycles: options.max_cycles,
         });
-        let ended = match engine.run(progress) {
+        let ended = match self.threads.install(|| engine.run(progress)) {
             Ok(ended) => ended,
             Err(stop) => {
                 // What was printed before is told. The clock that an instruction sees is one ahead.

@@ -24,8 +24,10 @@ const WARPS: usize = 64;
 /// CTA places of an SM.
 const CTAS: usize = 32;
 
-/// Registers, lanes, control flow and values of one SM.
+/// Registers, lanes, control flow and values of one SM. Neighbours in memory run on different host
+/// threads: they share no line.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct SmState {
     machine: Machine,
     window: Window,

@@ -114,7 +114,7 @@ fn chase(gpu: &Gpu) {
             });
             next_send = u64::MAX;
         }
-        memory.run(Cycle(until), &mut requests, &mut replies, &mut performed, 1);
+        memory.run(Cycle(until), &mut requests, &mut replies, &mut performed);
         for reply in replies[0].drain(..) {
             next_send = reply.cycle.0 + 1;
             loads += 1;

@@ -24,6 +24,7 @@ mod system;
 
 pub use address::{AddressMap, Place};
 pub use parameters::{CrossbarParameters, L2Parameters};
+pub use partition::Partition;
 pub use statistics::{MemoryStatistics, Statistic, Unit};
 pub use system::MemorySystem;
 

@@ -7,6 +7,8 @@
 
 use std::sync::Arc;
 
+use source::Cycle;
+
 use crate::crossbar::SlicePort;
 use crate::dram::{Channel, DramParameters, Link, Timing};
 use crate::slice::{Slice, SliceSettings};
@@ -15,20 +17,20 @@ use crate::slice::{Slice, SliceSettings};
 #[derive(Debug)]
 pub struct Partition {
     /// The slices, each behind its port of the request network.
-    pub slices: Vec<(SlicePort, Slice)>,
-    pub channels: Vec<Channel>,
+    pub(crate) slices: Vec<(SlicePort, Slice)>,
+    pub(crate) channels: Vec<Channel>,
     /// `links[channel * slices + slice]`.
     links: Vec<Link>,
     dram_latency: u64,
     /// Everything before this core cycle has been simulated.
     now: u64,
     /// Nothing happens before this core cycle, given what is known.
-    pub next: u64,
+    pub(crate) next: u64,
 }
 
 impl Partition {
     /// An empty partition of `slices` slices.
-    pub fn new(
+    pub(crate) fn new(
         settings: &Arc<SliceSettings>,
         slices: u32,
         dram: &DramParameters,
@@ -48,7 +50,8 @@ impl Partition {
     }
 
     /// Simulates every core cycle before `until`.
-    pub fn run(&mut self, until: u64) {
+    pub fn run(&mut self, until: Cycle) {
+        let until = until.0;
         let stride = self.slices.len();
         while self.next < until {
             // Skip to where something happens; from there, as far as the channels' inputs are known.

@@ -21,9 +21,6 @@ use crate::partition::Partition;
 use crate::slice::{Departure, Packet, SliceSettings};
 use crate::statistics::MemoryStatistics;
 
-/// Packets in a window below which one thread is faster than several.
-const WORTH_A_THREAD: usize = 1000;
-
 /// Crossbar, L2 and DRAM of a GPU.
 #[derive(Debug)]
 pub struct MemorySystem {
@@ -153,25 +150,38 @@ impl MemorySystem {
     /// Windows follow each other and are no longer than [`request_latency`] + [`reply_latency`]
     /// unless no SM can send anything before `until`.
     ///
+    /// These are the three steps [`accept`], [`partitions`] and [`deliver`], for who has no threads
+    /// to share the second out to.
+    ///
     /// [`request_latency`]: MemorySystem::request_latency
     /// [`reply_latency`]: MemorySystem::reply_latency
+    /// [`accept`]: MemorySystem::accept
+    /// [`partitions`]: MemorySystem::partitions
+    /// [`deliver`]: MemorySystem::deliver
     pub fn run(
         &mut self,
         until: Cycle,
         requests: &mut [Vec<Request>],
         replies: &mut [Vec<Reply>],
         performed: &mut Vec<Performed>,
-        threads: usize,
     ) {
-        let until = until.0.max(self.until);
-        self.accept(until, requests, performed);
-        self.until = until;
-        let horizon = until.saturating_add(self.request_latency());
-        if self.next >= horizon.saturating_add(self.reply_latency()) {
-            return;
+        if let Some(horizon) = self.accept(until, requests, performed) {
+            for partition in self.partitions() {
+                partition.run(horizon);
+            }
+            self.deliver(horizon, replies);
         }
-        self.run_partitions(horizon, threads);
-        self.deliver(horizon, replies);
+    }
+
+    /// The partitions, to be run up to the horizon of the window, one after the other or at the same
+    /// time.
+    pub fn partitions(&mut self) -> &mut [Partition] {
+        &mut self.partitions
+    }
+
+    /// How many packets the last window brought.
+    pub fn accepted(&self) -> usize {
+        self.requests.len()
     }
 
     /// A cycle before which no reply reaches an SM, given what was handed in; [`Cycle::NEVER`] if
@@ -245,13 +255,22 @@ impl MemorySystem {
     }
 
     /// The request network: every packet to the port of its slice, in the order (cycle, SM,
-    /// sequence).
-    fn accept(
+    /// sequence). The horizon up to which the partitions have to run then, if anything can come of
+    /// it in this window.
+    pub fn accept(
         &mut self,
-        until: u64,
+        until: Cycle,
         requests: &mut [Vec<Request>],
         performed: &mut Vec<Performed>,
-    ) {
+    ) -> Option<Cycle> {
+        let until = until.0.max(self.until);
+        self.take(until, requests, performed);
+        self.until = until;
+        let horizon = until.saturating_add(self.request_latency());
+        (self.next < horizon.saturating_add(self.reply_latency())).then_some(Cycle(horizon))
+    }
+
+    fn take(&mut self, until: u64, requests: &mut [Vec<Request>], performed: &mut Vec<Performed>) {
         let latency = self.request_latency();
         let map = &self.settings.map;
         self.requests.clear();
@@ -314,23 +333,10 @@ impl MemorySystem {
         (rounds * self.l2.atomic_interval) as u16
     }
 
-    fn run_partitions(&mut self, horizon: u64, threads: usize) {
-        let threads = threads.min(self.partitions.len());
-        if threads > 1 && self.requests.len() >= WORTH_A_THREAD {
-            let each = self.partitions.len().div_ceil(threads);
-            rayon::scope(|scope| {
-                for chunk in self.partitions.chunks_mut(each) {
-                    scope.spawn(move |_| run_all(chunk, horizon));
-                }
-            });
-        } else {
-            run_all(&mut self.partitions, horizon);
-        }
-    }
-
     /// The reply network: every reply to the port of its SM, in the order (cycle, slice, sequence),
-    /// as far as no earlier one can follow.
-    fn deliver(&mut self, horizon: u64, replies: &mut [Vec<Reply>]) {
+    /// as far as no earlier one can follow. Every partition has run up to `horizon`.
+    pub fn deliver(&mut self, horizon: Cycle, replies: &mut [Vec<Reply>]) {
+        let horizon = horizon.0;
         let (hop, rate) = (self.crossbar.hop, self.crossbar.sm_rate);
         let complete = horizon.saturating_add(self.l2.lookup_latency);
         let reply_latency = self.reply_latency();
@@ -361,12 +367,6 @@ impl MemorySystem {
             }
         }
         self.next = next;
-    }
-}
-
-fn run_all(partitions: &mut [Partition], horizon: u64) {
-    for partition in partitions {
-        partition.run(horizon);
     }
 }
 

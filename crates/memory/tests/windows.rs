@@ -233,7 +233,7 @@ fn idle_windows_may_be_skipped() {
         let mut until = request.cycle + 1;
         let before = replies[0].len();
         while replies[0].len() == before {
-            memory.run(until, &mut requests, &mut replies, &mut performed, 1);
+            memory.run(until, &mut requests, &mut replies, &mut performed);
             runs += 1;
             let next = memory.next_event();
             assert!(

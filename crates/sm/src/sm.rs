@@ -91,7 +91,9 @@ pub(crate) struct Cta {
     pub(crate) busy: WarpMask,
 }
 
-/// The timing model of one SM.
+/// The timing model of one SM. Neighbours in memory run on different host threads: they share no line
+/// (nor the pair of lines that hosts fetch together).
+#[repr(align(128))]
 pub struct Sm {
     pub(crate) id: SmId,
     pub(crate) parameters: Arc<SmParameters>,

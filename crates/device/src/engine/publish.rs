@@ -17,14 +17,14 @@ impl Pending {
         self.performed.extend(performed);
     }
 
-    /// Publishes the stores of all SMs, then performs the operations that arrived before `arrival`.
-    pub fn publish<S: Source>(
+    /// Performs the operations that arrived before `arrival`. The stores of the past quantum have been
+    /// published.
+    pub fn perform<S: Source>(
         &mut self,
         sources: &mut [S],
         shared: &mut S::Shared,
         arrival: Cycle,
     ) {
-        S::publish(sources, shared);
         while let Some(next) = self
             .performed
             .front()

@@ -1,7 +1,8 @@
-//! Host threads that SMs run on during a window: SM i always runs on thread i mod n, so that its state
-//! stays in that core's caches.
+//! Host threads that SMs run on during a window: SM i runs on thread i mod n where it can, so that its
+//! state stays in that core's caches; a thread that is through early takes over from the others.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -42,8 +43,7 @@ impl Threads {
         self.count
     }
 
-    /// Does `work` on one of the threads, so that it can share out parts without waking anybody for its
-    /// own.
+    /// Does `work` on one of the threads, so that it takes its own part in what it shares out.
     pub fn install<R: Send>(&self, work: impl FnOnce() -> R + Send) -> R {
         match &self.pool {
             Some(pool) => pool.install(work),
@@ -51,30 +51,62 @@ impl Threads {
         }
     }
 
-    /// Does `work` on every item, each on the thread that its place maps to.
-    pub fn run_each<T: Send>(&self, items: Vec<(usize, T)>, work: impl Fn(T) + Sync) {
-        let Some(pool) = self.pool.as_ref().filter(|_| items.len() >= FEWEST_FOR_TWO) else {
-            for (_, item) in items {
-                work(item);
-            }
+    /// Does `work` on every item: each thread begins with those whose place maps to it and then takes
+    /// over what the others have not come to yet.
+    pub fn run_each<T: Send>(
+        &self,
+        items: impl Iterator<Item = (usize, T)>,
+        work: impl Fn(T) + Sync,
+    ) {
+        let Some(pool) = &self.pool else {
+            items.for_each(|(_, item)| work(item));
             return;
         };
-        let mut shares: Vec<Vec<T>> = (0..self.count).map(|_| Vec::new()).collect();
+        let mut shares: Vec<Share<T>> = (0..self.count).map(|_| Share::default()).collect();
+        let mut length = 0;
         for (place, item) in items {
-            shares[place % self.count].push(item);
+            shares[place % self.count]
+                .items
+                .push(Mutex::new(Some(item)));
+            length += 1;
         }
-        let shares: Vec<Mutex<Vec<T>>> = shares.into_iter().map(Mutex::new).collect();
+        if length < FEWEST_FOR_TWO {
+            shares.iter().for_each(|share| share.work_off(&work));
+            return;
+        }
         pool.broadcast(|context| {
-            let share = shares
-                .get(context.index())
-                .and_then(|share| share.lock().ok());
-            for item in share
-                .map(|mut share| std::mem::take(&mut *share))
-                .unwrap_or_default()
-            {
-                work(item);
+            let (before, after) = shares.split_at(context.index());
+            for share in after.iter().chain(before) {
+                share.work_off(&work);
             }
         });
+    }
+}
+
+/// Items of one thread, in their order.
+struct Share<T> {
+    items: Vec<Mutex<Option<T>>>,
+    /// The first that nobody has taken.
+    next: AtomicUsize,
+}
+
+impl<T> Default for Share<T> {
+    fn default() -> Share<T> {
+        Share {
+            items: Vec::new(),
+            next: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl<T> Share<T> {
+    /// Works on items until all are taken.
+    fn work_off(&self, work: impl Fn(T)) {
+        while let Some(item) = self.items.get(self.next.fetch_add(1, Ordering::Relaxed)) {
+            if let Some(item) = item.lock().ok().and_then(|mut item| item.take()) {
+                work(item);
+            }
+        }
     }
 }
 
@@ -87,8 +119,7 @@ mod tests {
         for count in [1, 2, 3] {
             let threads = Threads::new(count).unwrap();
             let mut cells = [0u32; 17];
-            let items = cells.iter_mut().enumerate().collect();
-            threads.run_each(items, |cell| *cell += 1);
+            threads.run_each(cells.iter_mut().enumerate(), |cell| *cell += 1);
             assert_eq!(cells, [1; 17]);
         }
     }

@@ -2,7 +2,7 @@
 //! end + request latency, to which all its inputs are known; what it replies arrives no earlier than
 //! the next window. Empty stretches of time are jumped over.
 
-use memory::MemorySystem;
+use memory::{MemorySystem, Partition};
 use sm::{Pause, Sm};
 use source::{Cycle, Fault, Performed, Reply, Request, SmId, Source, WarpSlot};
 
@@ -55,6 +55,9 @@ pub struct Ended {
     /// Cycles from the first CTA's grant to the end of the last warp and its last acknowledgement.
     pub cycles: u64,
 }
+
+/// Packets in a window below which the calling thread alone does what is to do beyond the SMs.
+const WORTH_A_THREAD: usize = 500;
 
 /// What an SM did in a window.
 enum Outcome {
@@ -168,12 +171,13 @@ impl<'a, S: Source> Engine<'a, S> {
             }
             let end = self.next_end()?;
             self.run_sms(end)?;
-            self.run_memory(end);
-            if end.0 / self.quantum > self.now.0 / self.quantum {
+            let boundary = end.0 / self.quantum > self.now.0 / self.quantum;
+            self.run_memory(end, boundary);
+            if boundary {
                 let boundary = Cycle(end.0 / self.quantum * self.quantum);
                 let arrival = boundary + self.request_latency;
                 self.pending
-                    .publish(&mut self.sources, self.shared, arrival);
+                    .perform(&mut self.sources, self.shared, arrival);
             }
             self.now = end;
             progress(Progress {
@@ -182,8 +186,9 @@ impl<'a, S: Source> Engine<'a, S> {
                 grid: self.grid,
             });
         }
+        S::publish(&mut self.sources, self.shared);
         self.pending
-            .publish(&mut self.sources, self.shared, Cycle::NEVER);
+            .perform(&mut self.sources, self.shared, Cycle::NEVER);
         let last = self
             .sms
             .iter()
@@ -244,12 +249,9 @@ impl<'a, S: Source> Engine<'a, S> {
             .iter_mut()
             .zip(&mut self.sources)
             .zip(&mut self.outcomes);
-        let busy: Vec<_> = lanes
-            .enumerate()
-            .filter(|(place, ((sm, _), _))| {
-                !self.dispatcher.is_stopped(SmId(*place as u16)) && sm.next_event() < end
-            })
-            .collect();
+        let busy = lanes.enumerate().filter(|(place, ((sm, _), _))| {
+            !self.dispatcher.is_stopped(SmId(*place as u16)) && sm.next_event() < end
+        });
         self.threads.run_each(busy, |((sm, source), outcome)| {
             *outcome = run_one(sm, source, shared, end, ctas_wait);
         });
@@ -337,8 +339,9 @@ impl<'a, S: Source> Engine<'a, S> {
         }
     }
 
-    /// Hands the window's requests to the memory side, runs it ahead and hands its replies back.
-    fn run_memory(&mut self, end: Cycle) {
+    /// Hands the window's requests to the memory side, runs it ahead and hands its replies back. At a
+    /// boundary the stores are published meanwhile: the memory side sees no values (V6).
+    fn run_memory(&mut self, end: Cycle, boundary: bool) {
         self.held = Cycle::NEVER;
         for (sm, requests) in self.sms.iter_mut().zip(&mut self.requests) {
             let sent = sm.requests();
@@ -351,15 +354,31 @@ impl<'a, S: Source> Engine<'a, S> {
                 requests.extend(sent.drain(..due));
             }
         }
-        let Engine {
-            memory,
-            requests,
-            replies,
-            performed,
-            threads,
-            ..
-        } = self;
-        memory.run(end, requests, replies, performed, threads.count());
+        let horizon = self
+            .memory
+            .accept(end, &mut self.requests, &mut self.performed);
+        let work = match horizon {
+            Some(_) => self.memory.accepted(),
+            None => 0,
+        };
+        let stores = boundary.then_some(Beyond::Stores(&mut self.sources, &mut *self.shared));
+        let partitions = horizon.map(|horizon| {
+            let partitions = self.memory.partitions().iter_mut();
+            partitions.map(move |partition| Beyond::Partition(partition, horizon))
+        });
+        let parts = stores.into_iter().chain(partitions.into_iter().flatten());
+        let run = |part: Beyond<'_, S>| match part {
+            Beyond::Stores(sources, shared) => S::publish(sources, shared),
+            Beyond::Partition(partition, horizon) => partition.run(horizon),
+        };
+        if work >= WORTH_A_THREAD {
+            self.threads.run_each(parts.enumerate(), run);
+        } else {
+            parts.for_each(run);
+        }
+        if let Some(horizon) = horizon {
+            self.memory.deliver(horizon, &mut self.replies);
+        }
         for (sm, replies) in self.sms.iter_mut().zip(&mut self.replies) {
             if !replies.is_empty() {
                 sm.deliver(replies);
@@ -383,6 +402,14 @@ impl<'a, S: Source> Engine<'a, S> {
             self.grid - self.dispatcher.granted(),
         )))
     }
+}
+
+/// What happens beyond the SMs between two windows, in parts that do not touch each other.
+enum Beyond<'a, S: Source> {
+    /// The plain stores of the past quantum become visible.
+    Stores(&'a mut [S], &'a mut S::Shared),
+    /// A partition runs up to the horizon.
+    Partition(&'a mut Partition, Cycle),
 }
 
 fn run_one<S: Source>(

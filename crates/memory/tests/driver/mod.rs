@@ -202,7 +202,8 @@ pub fn stream(gpu: &Gpu, mix: &Mix, window: Option<u64>, threads: usize) -> Outc
             sent += requests.len() as u64;
         }
         let start = std::time::Instant::now();
-        memory.run(
+        run(
+            &mut memory,
             Cycle(until),
             &mut requests,
             &mut replies,
@@ -233,6 +234,34 @@ pub fn stream(gpu: &Gpu, mix: &Mix, window: Option<u64>, threads: usize) -> Outc
             .fold(0, |digest: u64, sm| digest.rotate_left(1) ^ sm.digest),
         memory,
     }
+}
+
+/// A window on so many threads.
+fn run(
+    memory: &mut MemorySystem,
+    until: Cycle,
+    requests: &mut [Vec<Request>],
+    replies: &mut [Vec<Reply>],
+    performed: &mut Vec<Performed>,
+    threads: usize,
+) {
+    if threads == 1 {
+        return memory.run(until, requests, replies, performed);
+    }
+    let Some(horizon) = memory.accept(until, requests, performed) else {
+        return;
+    };
+    let each = memory.partitions().len().div_ceil(threads);
+    std::thread::scope(|scope| {
+        for share in memory.partitions().chunks_mut(each) {
+            scope.spawn(move || {
+                share
+                    .iter_mut()
+                    .for_each(|partition| partition.run(horizon))
+            });
+        }
+    });
+    memory.deliver(horizon, replies);
 }
 
 /// DRAM traffic of an outcome in bytes per second.
@@ -304,7 +333,8 @@ pub fn replay(
             sent[sm] = to;
         }
         let old: Vec<usize> = replies.iter().map(Vec::len).collect();
-        memory.run(
+        run(
+            memory,
             Cycle(until),
             &mut requests,
             &mut replies,
