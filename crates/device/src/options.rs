@@ -1,6 +1,7 @@
 //! What a run can choose besides workload and GPU.
 
 use exec::{HostIsa, UnknownOp};
+use sm::HazardMode;
 
 /// Cycles after which a launch is given up unless the user says otherwise.
 pub const DEFAULT_MAX_CYCLES: u64 = 1_000_000_000;
@@ -30,8 +31,8 @@ impl Mode {
 pub struct RunOptions {
     /// How to execute.
     pub mode: Mode,
-    /// Whether to report instructions that come before the values they need.
-    pub check_hazards: bool,
+    /// What to do about instructions that come before the values they need; in timing mode.
+    pub hazards: HazardMode,
     /// Host threads; 0 for as many as there are.
     pub threads: usize,
     /// Longest window in cycles; the visibility quantum by default.
@@ -50,7 +51,7 @@ impl Default for RunOptions {
     fn default() -> RunOptions {
         RunOptions {
             mode: Mode::Timing,
-            check_hazards: true,
+            hazards: HazardMode::Check,
             threads: 0,
             window: None,
             max_cycles: DEFAULT_MAX_CYCLES,

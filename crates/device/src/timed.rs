@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use exec::{CODE_BASE, SmState};
-use sm::{Hazard, Sm, SmStatistics, StallReason};
+use sm::{Hazard, HazardMode, Sm, SmStatistics, StallReason};
 use source::{Cycle, Fault, Pc, SmId};
 
 use crate::device::{Device, Prepared};
@@ -39,7 +39,7 @@ impl Device {
             ctas_per_sm: prepared.occupancy.ctas_per_sm,
             warps_per_sm: self.limits.warps_per_sm,
             l1_bytes: prepared.occupancy.l1_size,
-            check_hazards: options.check_hazards,
+            hazards: options.hazards,
             code_address: CODE_BASE,
             constant_address: CONSTANT_BASE,
         };
@@ -98,9 +98,8 @@ impl Device {
         for sm in &sms {
             sum.add(sm.statistics());
         }
-        let hazards = options
-            .check_hazards
-            .then(|| hazard_reports(&sms, prepared, registers));
+        let hazards =
+            (options.hazards != HazardMode::Off).then(|| hazard_reports(&sms, prepared, registers));
         let counts = sources.iter().flat_map(SmState::skipped);
         report.not_modelled.extend(skipped(prepared, counts));
         if prepared.launch.samples_textures() {

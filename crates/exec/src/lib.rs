@@ -9,13 +9,14 @@
 //! device memory (`memory`).
 //!
 //! Invariant: results depend on the program, its inputs and the order of calls only, never on the
-//! host instruction set or on time.
+//! host instruction set, nor on time unless it is asked for (`emulate`).
 
 // Lane loops index several rows by lane.
 #![allow(clippy::needless_range_loop)]
 
 mod constant;
 mod cta;
+mod emulate;
 mod error;
 mod family;
 pub mod functional;

@@ -20,7 +20,7 @@ use crate::memory::port::Port;
 use crate::micro::{Micro, Op, Operand};
 use crate::service::heap::BadFree;
 use crate::service::{self, BadPointer, Caller, Service, console};
-use crate::split::Wait;
+use crate::split::{Splits, Wait};
 use crate::texture::taps::Taps;
 use crate::warp::Warp;
 
@@ -136,6 +136,42 @@ impl Machine {
             return Ok(());
         }
         self.step_other(place, pc, clock, *micro, port, effect)
+    }
+
+    /// Executes the instruction at `pc` in `lanes` of the warp in `place` without moving on.
+    ///
+    /// # Errors
+    /// The fault that the machine would trap.
+    pub(crate) fn repeat<P: Port>(
+        &mut self,
+        place: usize,
+        pc: Pc,
+        lanes: u32,
+        clock: u64,
+        port: &mut P,
+        effect: &mut Effect,
+    ) -> Result<(), Box<Fault>> {
+        let mut splits = Splits::new();
+        splits.start(pc.0, lanes);
+        let own = std::mem::replace(&mut self.warps[place].splits, splits);
+        let done = self.step(place, pc, clock, port, effect);
+        self.warps[place].splits = own;
+        done
+    }
+
+    /// What a memory instruction of the warp in `place` works on.
+    pub(crate) fn unit(&mut self, place: usize) -> Unit<'_> {
+        let warp = &mut self.warps[place];
+        Unit {
+            host: self.launch.host(),
+            shared: &mut self.ctas[warp.cta as usize].shared,
+            warp,
+            local: &mut self.locals[place],
+            banks: &self.launch.banks,
+            operation: &mut self.operation,
+            words: &mut self.words,
+            taps: &mut self.taps,
+        }
     }
 
     /// Everything but register-file operations.

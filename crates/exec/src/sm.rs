@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use source::{
-    CtaSlot, Cycle, Effect, Fault, Pc, Performed, SmId, Source, Token, WarpMask, WarpSlot,
+    CtaSlot, Cycle, Effect, Fault, Pc, Performed, ReaderId, Register, ResultId, Sight, SmId,
+    Source, Token, WarpMask, WarpSlot,
 };
 
+use crate::emulate::UnderWay;
 use crate::isa_dispatch;
 use crate::lanes::lanes_of;
 use crate::launch::Launch;
@@ -29,8 +31,10 @@ const CTAS: usize = 32;
 #[derive(Debug)]
 #[repr(align(128))]
 pub struct SmState {
-    machine: Machine,
-    window: Window,
+    pub(crate) machine: Machine,
+    pub(crate) window: Window,
+    /// What wrong control bits may see or miss (`--hazards emulate`).
+    pub(crate) under_way: UnderWay,
     /// Space for the order of published stores.
     order: Vec<(Cycle, u32, u8, u32)>,
 }
@@ -41,6 +45,7 @@ impl SmState {
         SmState {
             machine: Machine::new(launch, sm.0, WARPS, CTAS),
             window: Window::default(),
+            under_way: UnderWay::default(),
             order: Vec::new(),
         }
     }
@@ -130,6 +135,35 @@ impl Source for SmState {
         }
     }
 
+    #[inline(never)]
+    fn issue_emulated(
+        &mut self,
+        shared: &GlobalMemory,
+        warp: WarpSlot,
+        pc: Pc,
+        clock: Cycle,
+        sight: &Sight<'_>,
+        effect: &mut Effect,
+    ) -> Result<(), Fault> {
+        self.issue_with(shared, warp, pc, clock, sight, effect)
+    }
+
+    fn land(&mut self, result: ResultId) {
+        self.land_result(result);
+    }
+
+    #[inline(never)]
+    fn read_again(
+        &mut self,
+        shared: &GlobalMemory,
+        reader: ReaderId,
+        seen: &[(Register, ResultId)],
+        clock: Cycle,
+        effect: &mut Effect,
+    ) -> Result<bool, Fault> {
+        self.read_with(shared, reader, seen, clock, effect)
+    }
+
     #[inline(always)]
     fn expect(&self, warp: WarpSlot, first: u16, count: u8) {
         let registers = &self.machine.warps[warp.0 as usize].registers;
@@ -160,6 +194,13 @@ impl Source for SmState {
             return;
         }
         let operation = &pending.operation;
+        if let Some(result) = pending.result {
+            if let Kind::Load { signed } = operation.kind {
+                extend(&mut results[0], operation.bytes, signed);
+            }
+            self.under_way.performed(result, operation, &results, lanes);
+            return;
+        }
         match operation.kind {
             Kind::Store => {}
             Kind::CopyToShared => {

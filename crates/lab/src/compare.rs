@@ -67,6 +67,8 @@ pub struct Row {
     pub expected: Observation,
     /// What the simulator did.
     pub measured: Observation,
+    /// Pairs of instructions that the hazard check reported: their values are not those of program order.
+    pub hazards: usize,
     /// What differs, and why, as far as is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

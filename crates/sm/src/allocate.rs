@@ -82,6 +82,9 @@ impl Sm {
             stages.enqueue(self.program.rows[pc as usize].stages, now);
         }
         if stages.head_ready(now) && self.sub_cores[sub_core].read_ports.book_both_next(now) {
+            if let (Some(emulation), Some(record)) = (&mut self.emulation, stages.head()) {
+                emulation.reads_at(self.unit.records[record].hazard, now + 1);
+            }
             self.unit.stages[sub_core].enter(now);
             self.propagate_stages(sub_core);
         }

@@ -5,6 +5,9 @@ use crate::event::Event;
 use crate::program::Path;
 use crate::sm::Sm;
 
+/// Cycles from Control to the register read.
+const CONTROL_TO_READ: u64 = 3;
+
 impl Sm {
     /// One cycle of the Control stage.
     #[inline]
@@ -42,6 +45,9 @@ impl Sm {
                 }
                 let (interval, latency) = (row.interval as u64, row.latency as u64);
                 sub.units.take(row.unit, now, interval);
+                if let Some(emulation) = &mut self.emulation {
+                    emulation.reads_at(latched.hazard, now + CONTROL_TO_READ);
+                }
                 let slot = latched.slot * 4 + sub_core as u8;
                 let read = Event::SourcesRead {
                     slot,
@@ -70,6 +76,10 @@ impl Sm {
                 let parameters = &self.parameters.shared_float64;
                 let start = (now + 2 + parameters.stages).max(sub.float64_transfer_free);
                 let ready = start + transfer;
+                if let Some(emulation) = &mut self.emulation {
+                    let enters = start - parameters.stages;
+                    emulation.reads_at(latched.hazard, enters + CONTROL_TO_READ - 2);
+                }
                 sub.float64_transfer_free = ready;
                 self.float64_waiting[sub_core].push_back(latched);
                 let event = Event::Float64HandOver {

@@ -76,6 +76,9 @@ impl Sm {
         warp.copies.clear();
         warp.barrier_generation = warp.barrier_generation.wrapping_add(1);
         self.hazards.start_warp(slot);
+        if let Some(emulation) = &mut self.emulation {
+            emulation.start_warp(slot);
+        }
         let sub = &mut self.sub_cores[slot as usize % SUB_CORES];
         let local = slot as usize / SUB_CORES;
         let bit = 1u16 << local;

@@ -5,7 +5,8 @@
 //! `memory_unit` → write-back. [`Sm`] runs one SM for a window; what executes stands behind
 //! [`source::Source`].
 //!
-//! Invariant: time never decides values. This crate sees lanes, addresses and kinds, and calls the source
+//! Invariant: time never decides values, but who sees them where wrong control bits are to do what they do
+//! on the machine (`emulation`). This crate sees lanes, addresses and kinds, and calls the source
 //! once per issued instruction in an order that does not depend on windows or threads.
 
 mod allocate;
@@ -16,6 +17,7 @@ mod control;
 mod copies;
 mod cta;
 mod dependence;
+mod emulation;
 mod error;
 mod event;
 mod fence;
@@ -41,7 +43,7 @@ mod wheel;
 pub use audit::UnderWay;
 pub use error::SmError;
 pub use hang::WaitingWarp;
-pub use hazard::{Hazard, HazardKind};
+pub use hazard::{Hazard, HazardKind, HazardMode};
 pub use parameters::{SmParameters, declarations};
 pub use program::Program;
 pub use sm::{Launch, Pause, SUB_CORES, Sm};

@@ -288,9 +288,10 @@ impl Distances {
     }
 }
 
-/// Places of the hazard table behind the general registers.
-const UNIFORM: usize = 64;
-const PREDICATES: usize = 8;
+/// Places of the hazard table behind the general registers: uniform registers.
+pub(crate) const UNIFORM: usize = 64;
+/// Predicates of a file, the one that is always true included.
+pub(crate) const PREDICATES: usize = 8;
 
 impl Program {
     /// Works out the rows of `descriptions`, one per instruction of the code image.

@@ -10,10 +10,11 @@ use source::{
 use crate::barrier::Wait;
 use crate::copies::CopyGroups;
 use crate::dependence::{COUNTERS, Hold};
+use crate::emulation::Emulation;
 use crate::event::{Event, RecordIndex};
 use crate::fence::{Fence, Orders};
 use crate::front_end::level1::{Level1, Purpose};
-use crate::hazard::{Hazard, Hazards, NO_HAZARD};
+use crate::hazard::{Hazard, HazardMode, Hazards, NO_HAZARD};
 use crate::memory_unit::MemoryUnit;
 use crate::memory_unit::copy_check::CopyCheck;
 use crate::parameters::SmParameters;
@@ -40,8 +41,8 @@ pub struct Launch {
     pub warps_per_sm: u32,
     /// Bytes of L1 data cache beside the shared memory.
     pub l1_bytes: u32,
-    /// Whether hazards are checked.
-    pub check_hazards: bool,
+    /// What is done about hazards.
+    pub hazards: HazardMode,
     /// Device address of the code image.
     pub code_address: u64,
     /// Device address of the constant banks.
@@ -115,6 +116,8 @@ pub struct Sm {
     pub(crate) freed: bool,
     pub(crate) effect: Effect,
     pub(crate) hazards: Hazards,
+    /// Only there if wrong control bits are to give wrong values.
+    pub(crate) emulation: Option<Box<Emulation>>,
     /// Shared bytes that copies are writing; only fed when hazards are checked.
     pub(crate) copy_check: CopyCheck,
     pub(crate) statistics: SmStatistics,
@@ -170,7 +173,9 @@ impl Sm {
             resident_ctas: 0,
             freed: false,
             effect: Effect::new(),
-            hazards: Hazards::new(launch.check_hazards, launch.program.places, slots),
+            hazards: Hazards::new(launch.hazards, launch.program.places, slots),
+            emulation: (launch.hazards == HazardMode::Emulate)
+                .then(|| Box::new(Emulation::new(slots))),
             copy_check: CopyCheck::default(),
             statistics: SmStatistics::default(),
             barrier_waits: Vec::new(),
@@ -211,6 +216,10 @@ impl Sm {
             self.receive();
             while let Some(event) = self.wheel.take(next) {
                 self.handle(event, source);
+            }
+            if self.emulation.is_some() {
+                self.emulate(source, shared)
+                    .map_err(|(slot, fault)| (Cycle(next), WarpSlot(slot), fault))?;
             }
             for sub_core in 0..SUB_CORES {
                 if self.sub_cores[sub_core].next_step <= next {
@@ -254,6 +263,9 @@ impl Sm {
         }
         for sub in &self.sub_cores {
             next = next.min(sub.next_step);
+        }
+        if let Some(emulation) = &self.emulation {
+            next = next.min(emulation.next());
         }
         next.max(if next == u64::MAX { 0 } else { self.frontier })
     }

@@ -4,6 +4,7 @@ use crate::effect::Effect;
 use crate::fault::Fault;
 use crate::id::{CtaSlot, Cycle, LaneMask, Pc, SmId, Token, WarpMask, WarpSlot};
 use crate::port::Performed;
+use crate::sight::{ReaderId, Register, ResultId, Sight};
 
 /// One SM's share of an instruction source. The timing model owns time and calls; the source owns
 /// registers, lanes, control flow and values. One value per SM, so that SMs run on different threads.
@@ -33,6 +34,48 @@ pub trait Source: Send {
         clock: Cycle,
         effect: &mut Effect,
     ) -> Result<(), Fault>;
+
+    /// As [`Source::issue`], where results become visible with time: the instruction sees what `sight`
+    /// says, and its own results stay beside the register file until [`Source::land`]. A source without
+    /// values has nothing to add.
+    ///
+    /// # Errors
+    /// The fault that the machine would trap.
+    fn issue_emulated(
+        &mut self,
+        shared: &Self::Shared,
+        warp: WarpSlot,
+        pc: Pc,
+        clock: Cycle,
+        sight: &Sight<'_>,
+        effect: &mut Effect,
+    ) -> Result<(), Fault> {
+        let _ = sight;
+        self.issue(shared, warp, pc, clock, effect)
+    }
+
+    /// Results are written to the register file, over whatever it holds by now.
+    fn land(&mut self, result: ResultId) {
+        let _ = result;
+    }
+
+    /// An instruction that was issued with `reader` reads its sources in this cycle, when `seen` have
+    /// changed since its issue: it takes effect anew, in the same lanes. Fills `effect` and returns true
+    /// if it read other values than at issue.
+    ///
+    /// # Errors
+    /// The fault that the machine would trap.
+    fn read_again(
+        &mut self,
+        shared: &Self::Shared,
+        reader: ReaderId,
+        seen: &[(Register, ResultId)],
+        clock: Cycle,
+        effect: &mut Effect,
+    ) -> Result<bool, Fault> {
+        let _ = (shared, reader, seen, clock, effect);
+        Ok(false)
+    }
 
     /// A hint that changes nothing: `warp` will soon use `count` general registers from `first` on. A
     /// source whose state exceeds the host's caches has them fetched meanwhile.

@@ -10,6 +10,7 @@ mod effect;
 mod fault;
 mod id;
 mod port;
+mod sight;
 
 pub use contract::Source;
 pub use describe::describe;
@@ -18,3 +19,4 @@ pub use effect::{Access, Effect, Operation, Space};
 pub use fault::{Fault, FaultKind};
 pub use id::{CtaSlot, Cycle, LaneMask, Pc, Sector, SmId, Token, WarpMask, WarpSlot};
 pub use port::{Performed, Reply, Request, RequestId, RequestKind};
+pub use sight::{ReaderId, Register, ResultId, Sight};

@@ -84,6 +84,8 @@ pub enum Hazards {
     /// Report instructions that come before the values they need.
     #[default]
     Check,
+    /// Report them, and let them see what the machine would: wrong control bits give wrong values.
+    Emulate,
 }
 
 /// What an instruction does that the simulator does not know.

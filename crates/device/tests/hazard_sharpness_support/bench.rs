@@ -167,7 +167,7 @@ impl Bench {
             ctas_per_sm: occupancy.ctas_per_sm,
             warps_per_sm: self.limits.warps_per_sm,
             l1_bytes: occupancy.l1_size,
-            check_hazards: true,
+            hazards: sm::HazardMode::Check,
             code_address: CODE_BASE,
             constant_address: CODE_BASE + (1 << 32),
         };

@@ -2,7 +2,7 @@
 //! (DESIGN.md V1): addresses, operand values, where the result goes. In functional mode the same
 //! operations take effect at once.
 
-use source::{Sector, Token};
+use source::{ResultId, Sector, Token};
 
 use crate::family::atomic_value::{Arithmetic, combine};
 use crate::lanes::{Lanes, lanes_of};
@@ -121,6 +121,8 @@ pub(crate) struct Pending {
     pub(crate) outstanding: u32,
     pub(crate) warp: u8,
     pub(crate) generation: u32,
+    /// Where its results are held until they land (`--hazards emulate`); else they go to the warp.
+    pub(crate) result: Option<ResultId>,
 }
 
 /// Operations under way on one SM, and the sectors that they hold (V2).
@@ -165,12 +167,14 @@ impl Deferral {
                 outstanding: 0,
                 warp: 0,
                 generation: 0,
+                result: None,
             })
         });
         slot.operation.clone_from(operation);
         slot.outstanding = operation.lanes;
         slot.warp = warp;
         slot.generation = generation;
+        slot.result = None;
         match self.free.pop() {
             Some(index) => {
                 self.pending[index as usize] = Some(slot);
@@ -188,6 +192,33 @@ impl Deferral {
         self.pending.get_mut(token.0 as usize)?.as_deref_mut()
     }
 
+    /// The operation of `old` becomes that of `new`, or nothing.
+    pub(crate) fn replace(&mut self, old: Token, new: Option<Token>) {
+        let Some(mut pending) = self.take(old) else {
+            return;
+        };
+        self.change_sectors(&pending.operation, false);
+        match new.and_then(|new| Some((new, self.take(new)?))) {
+            Some((new, replacement)) => {
+                // Its sectors were entered when it was added.
+                self.pending[old.0 as usize] = Some(replacement);
+                self.free.push(new.0);
+                self.spare.push(pending);
+            }
+            None => {
+                pending.operation.lanes = 0;
+                pending.outstanding = 0;
+                self.pending[old.0 as usize] = Some(pending);
+            }
+        }
+    }
+
+    fn take(&mut self, token: Token) -> Option<Box<Pending>> {
+        self.pending
+            .get_mut(token.0 as usize)
+            .and_then(Option::take)
+    }
+
     /// Whether any operation is under way.
     pub(crate) fn any(&self) -> bool {
         self.free.len() < self.pending.len()
@@ -195,11 +226,7 @@ impl Deferral {
 
     /// Ends an operation: its sectors are ordinary again.
     pub(crate) fn complete(&mut self, token: Token) {
-        let taken = self
-            .pending
-            .get_mut(token.0 as usize)
-            .and_then(Option::take);
-        if let Some(pending) = taken {
+        if let Some(pending) = self.take(token) {
             self.change_sectors(&pending.operation, false);
             self.spare.push(pending);
             self.free.push(token.0);

@@ -151,14 +151,6 @@ pub(super) fn layout(instruction: &Instruction) -> Layout {
         USETMAXREG => head(Head::Predicates),
         UCGABAR_ARV | UCGABAR_WAIT | ACQBULK | PREEXIT | FENCE | UTMACMDFLUSH | WARPGROUP
         | WARPGROUPSET | USETSHMSZ => nothing,
-        ATOM | ATOMG | ATOMS if has(Modifier::CAST) => {
-            // The helper of a compare-and-swap loop answers whether it took place.
-            Layout {
-                result: 1,
-                head: Head::Register,
-                ..store
-            }
-        }
         SYNCS => hopper::shared_barrier(instruction),
         ATOM | ATOMG | ATOMS => Layout {
             result: width,

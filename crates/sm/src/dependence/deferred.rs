@@ -48,6 +48,10 @@ impl Sm {
         if let Some((older, place, read)) = touched {
             // Its reader may have waited for the sources, and is held all the same.
             if !(read && self.program.rows[older as usize].answers_with_sources()) {
+                if self.emulation.is_some() {
+                    // It sees what the register holds.
+                    return false;
+                }
                 self.hazards
                     .touches_pending(older, next, place, slot, self.now);
             }

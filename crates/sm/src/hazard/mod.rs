@@ -7,6 +7,18 @@ mod under_way;
 use crate::program::{Mark, NO_KIND, Program, Row};
 use under_way::Entry;
 
+/// What is done about code whose control bits are wrong (DESIGN.md §3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum HazardMode {
+    /// Nothing: values are those of program order.
+    Off,
+    /// Values are those of program order; what the machine would get wrong is reported.
+    #[default]
+    Check,
+    /// The same is reported, and values are those that the machine would see.
+    Emulate,
+}
+
 /// Kind of a hazard.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum HazardKind {
@@ -182,6 +194,10 @@ const KEPT: usize = 256;
 /// The hazard table of an SM.
 pub struct Hazards {
     enabled: bool,
+    /// Whether wrong values follow: who has written is noted then.
+    emulates: bool,
+    /// Entries whose results were written in this cycle.
+    pub(crate) written: Vec<u16>,
     /// Registers of a warp's table.
     places: usize,
     warps: Vec<WarpTable>,
@@ -193,10 +209,13 @@ pub struct Hazards {
 
 impl Hazards {
     /// An empty table for warps of `places` registers.
-    pub fn new(enabled: bool, places: usize, slots: usize) -> Hazards {
+    pub fn new(mode: HazardMode, places: usize, slots: usize) -> Hazards {
+        let enabled = mode != HazardMode::Off;
         let warps = if enabled { slots } else { 0 };
         Hazards {
             enabled,
+            emulates: mode == HazardMode::Emulate,
+            written: Vec::new(),
             places,
             warps: (0..warps)
                 .map(|_| WarpTable {

@@ -341,6 +341,9 @@ impl Hazards {
             return;
         }
         entry.writes_pending = false;
+        if self.emulates {
+            self.written.push(index);
+        }
         if entry.suspect_cycle != NEVER {
             self.judge_suspect(index, now);
         }

@@ -111,8 +111,7 @@ impl Sm {
         shared: &S::Shared,
     ) -> Result<(), Fault> {
         let now = self.now;
-        let sub = &mut self.sub_cores[sub_core];
-        let pc = sub.pc[slot];
+        let pc = self.sub_cores[sub_core].pc[slot];
         let warp_slot = (slot * 4 + sub_core) as u8;
         let effect = &mut self.effect;
         effect.ended = false;
@@ -122,8 +121,12 @@ impl Sm {
         effect.released = 0;
         effect.sleep = 0;
         // The clock is sampled in Control.
-        source.issue(shared, WarpSlot(warp_slot), Pc(pc), Cycle(now + 1), effect)?;
-        let (lanes, active) = (effect.lanes, effect.active);
+        if self.emulation.is_some() {
+            self.execute_emulated(source, shared, warp_slot, pc)?;
+        } else {
+            source.issue(shared, WarpSlot(warp_slot), Pc(pc), Cycle(now + 1), effect)?;
+        }
+        let (lanes, active) = (self.effect.lanes, self.effect.active);
         self.statistics.warp_instructions += 1;
         self.statistics.thread_instructions += match lanes {
             LaneMask::MAX => 32,
@@ -143,6 +146,11 @@ impl Sm {
             now,
             variable,
         );
+        if self.emulation.is_some() {
+            self.enter_emulated(warp_slot, pc, hazard);
+        }
+        let row = &self.program.rows[pc as usize];
+        let sub = &mut self.sub_cores[sub_core];
         let bit = 1u16 << slot;
         if row.distance > 1 {
             sub.stalled |= bit;
@@ -243,6 +251,9 @@ impl Sm {
         let deferred = self.effect.accesses && self.effect.access.deferred.is_some();
         let record = &mut self.unit.records[index];
         record.hazard = hazard;
+        if let Some(emulation) = &mut self.emulation {
+            emulation.has_record(hazard, index);
+        }
         let writes = matches!(
             record.operation,
             Operation::Store | Operation::Atomic | Operation::Reduction
@@ -317,7 +328,12 @@ impl Sm {
             | Special::InvalidateL1
             | Special::ArriveCopies
                 if !in_effect => {}
-            Special::ArriveCopies => self.copy_check.announced(slot),
+            Special::ArriveCopies => {
+                self.copy_check.announced(slot);
+                if let Some(emulation) = &mut self.emulation {
+                    emulation.announced(slot);
+                }
+            }
             Special::WaitCounter {
                 counter,
                 at_most,

@@ -146,6 +146,9 @@ impl Sm {
         self.hazards.retired(hazard, &self.program, self.now);
         if operation == source::Operation::CopyToShared {
             self.copy_check.done(index);
+            if self.emulation.is_some() {
+                self.hazards.written.push(hazard);
+            }
             self.copy_done(slot, group);
         }
         self.unit.records.remove(index);

@@ -201,6 +201,20 @@ impl Record {
         }
     }
 
+    /// Its addresses are others than at issue; it has not been handed over yet.
+    pub fn place_again(&mut self, effect: &Effect) {
+        if !effect.accesses {
+            return;
+        }
+        self.deferred = effect.access.deferred;
+        self.sectors.count = 0;
+        self.degree = 1;
+        if effect.access.lanes != 0 {
+            let mut pattern = Pattern::NONE;
+            self.place(&effect.access, &mut pattern);
+        }
+    }
+
     /// Whether it may send packets to L2.
     #[inline]
     pub fn sends_packets(&self) -> bool {

@@ -166,6 +166,11 @@ impl Stages {
         next
     }
 
+    /// The instruction that enters the first stage next.
+    pub fn head(&self) -> Option<RecordIndex> {
+        self.queue.front().map(|(record, ..)| *record)
+    }
+
     /// The head enters the first stage in cycle `now`. To be followed by [`Stages::propagate`].
     pub fn enter(&mut self, now: u64) {
         if let Some((record, lengths, _)) = self.queue.pop_front() {

@@ -341,7 +341,7 @@ impl Bench {
             ctas_per_sm: 1,
             warps_per_sm: 48,
             l1_bytes: 64 * 1024,
-            check_hazards: true,
+            hazards: sm::HazardMode::Check,
             code_address: 0x1000_0000,
             constant_address: 0x2000_0000,
         };

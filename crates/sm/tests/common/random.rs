@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use sass::{Class, File, Use};
-use sm::{Hazard, Launch, Pause, Program, Sm, SmParameters, SmStatistics, UnderWay};
+use sm::{Hazard, HazardMode, Launch, Pause, Program, Sm, SmParameters, SmStatistics, UnderWay};
 use source::{
     Access, CtaSlot, Cycle, Effect, Fault, MemoryKind, Operation, Pc, Performed, Reply, Request,
     SmId, Source, Space, Special, Token, WarpMask, WarpSlot,
@@ -568,7 +568,11 @@ impl Bench {
             ctas_per_sm: setup.resident,
             warps_per_sm: 64,
             l1_bytes: 16 * 1024,
-            check_hazards: setup.check,
+            hazards: if setup.check {
+                HazardMode::Check
+            } else {
+                HazardMode::Off
+            },
             code_address: 0x1000_0000,
             constant_address: 0x2000_0000,
         };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use cubin::Cubin;
 use device::launch::{KernelLaunch, Workload, parse_argument};
-use device::{Files, RunOptions, RunProgress, Session};
+use device::{Files, HazardMode, RunOptions, RunProgress, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::Style;
 
@@ -42,6 +42,12 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
             gpu,
         )
     };
+    if arguments.hazards == Hazards::Emulate && arguments.mode == Mode::Functional {
+        return Err(Problem::new(
+            "--hazards emulate needs --mode timing: what an instruction sees depends on time",
+        )
+        .input());
+    }
     let gpu = load_gpu(arguments.gpu.as_deref().unwrap_or(&gpu), &arguments.set)?;
     let dumps = Dump::all(&arguments.dump, &workload)?;
 
@@ -91,7 +97,11 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
 fn options(arguments: &RunArguments) -> RunOptions {
     RunOptions {
         mode: mode(arguments.mode),
-        check_hazards: arguments.hazards == Hazards::Check,
+        hazards: match arguments.hazards {
+            Hazards::Off => HazardMode::Off,
+            Hazards::Check => HazardMode::Check,
+            Hazards::Emulate => HazardMode::Emulate,
+        },
         threads: arguments.threads,
         window: arguments.window,
         max_cycles: arguments.max_cycles,
