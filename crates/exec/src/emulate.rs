@@ -85,7 +85,7 @@ impl Copied {
 }
 
 /// An instruction that has not read its sources.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Kept {
     warp: u8,
     generation: u32,
@@ -98,21 +98,6 @@ struct Kept {
     overwritten: Option<[Lanes; 4]>,
     /// Its deferred operation.
     token: Option<source::Token>,
-}
-
-impl Default for Kept {
-    fn default() -> Kept {
-        Kept {
-            warp: 0,
-            generation: 0,
-            pc: 0,
-            lanes: 0,
-            result: None,
-            sources: Vec::new(),
-            overwritten: None,
-            token: None,
-        }
-    }
 }
 
 /// Results and readers under way on one SM, by their names.
