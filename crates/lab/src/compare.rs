@@ -39,6 +39,9 @@ pub struct Observation {
     /// Per warp of one sub-core: warp, opening and closing clock, relative to the earliest of the block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace: Option<Vec<[i64; 3]>>,
+    /// The closing clocks of all warps, relative to the earliest opening one, sorted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub closings: Option<Vec<i64>>,
 }
 
 /// What is to be thought of a row.
@@ -109,6 +112,15 @@ pub fn expectation(row: &toml::Table, address: &dyn Fn(&str) -> Option<u64>) -> 
             .and_then(toml::Value::as_str)
             .map(str::to_owned),
         trace,
+        closings: row
+            .get("closings")
+            .and_then(toml::Value::as_array)
+            .map(|closings| {
+                closings
+                    .iter()
+                    .filter_map(toml::Value::as_integer)
+                    .collect()
+            }),
     }
 }
 
@@ -179,6 +191,12 @@ pub fn judge(
     }
     if expected.trace.is_some() && expected.trace != measured.trace {
         wrong.push("trace".to_owned());
+    }
+    if let Some(closings) = &expected.closings
+        && expected.closings != measured.closings
+    {
+        let told = measured.closings.as_deref().unwrap_or_default();
+        wrong.push(format!("closings {told:?} instead of {closings:?}"));
     }
     if *expected == Observation::default() {
         wrong.push("nothing here that can be compared".to_owned());

@@ -139,13 +139,16 @@ impl Bench {
         row: &toml::Table,
         name: &str,
     ) -> Result<Row, LabError> {
-        let gpu = self.gpu(name)?;
+        let mut gpu = self.gpu(name)?;
         let place = (experiment.id.as_str(), variant);
         let wrong = |reason: String| LabError::Variant {
             experiment: experiment.id.clone(),
             variant: variant.to_owned(),
             reason,
         };
+        for assignment in settings(row).map_err(wrong)? {
+            gpu.set(&assignment)?;
+        }
         let values = substitutions(row).map_err(wrong)?;
         let architecture = gpu.architecture();
         let Some(architecture) = Architecture::from_number(architecture) else {
@@ -157,6 +160,7 @@ impl Bench {
         let run = Run {
             experiment,
             frame,
+            row,
             variant: &text,
             cubin: &cubin,
         };
@@ -210,10 +214,23 @@ fn substitutions(row: &toml::Table) -> Result<BTreeMap<String, String>, String> 
         .collect()
 }
 
+/// The settings of the GPU that a row asks for.
+fn settings(row: &toml::Table) -> Result<Vec<String>, String> {
+    let Some(list) = row.get("set") else {
+        return Ok(Vec::new());
+    };
+    let list = list.as_array().ok_or("`set` is no list")?;
+    list.iter()
+        .map(|one| one.as_str().map(str::to_owned))
+        .collect::<Option<_>>()
+        .ok_or_else(|| "`set` holds what is no text".to_owned())
+}
+
 /// One run to be made.
 struct Run<'a> {
     experiment: &'a Experiment,
     frame: &'a Frame,
+    row: &'a toml::Table,
     variant: &'a Variant,
     cubin: &'a [u8],
 }
@@ -231,8 +248,11 @@ struct Ended {
 impl Run<'_> {
     fn run(&self, gpu: Gpu) -> Result<Ended, RunError> {
         let mut device = Device::new(gpu, 1)?;
-        let grid = self.frame.grid.unwrap_or(self.experiment.grid);
-        let block = self.frame.block.unwrap_or(self.experiment.block);
+        let of_row = |key: &str| u32::try_from(self.row.get(key)?.as_integer()?).ok();
+        let grid = of_row("grid").or(self.frame.grid);
+        let grid = grid.unwrap_or(self.experiment.grid);
+        let block = of_row("block").or(self.frame.block);
+        let block = block.unwrap_or(self.experiment.block);
         let words = grid as usize * block as usize * self.variant.stored.len();
         let memory = device.memory_mut();
         let out = memory.allocate((words * 4).max(4) as u64, "out")?;
@@ -326,6 +346,9 @@ impl Ended {
                 .map(|warp| (warp[0], warp[1]))
                 .collect();
             observation.cycles = window(&stamps, frame, row);
+            if expected.closings.is_some() {
+                observation.closings = Some(closings(&stamps));
+            }
             if let Some(subcore) = row.get("subcore").and_then(toml::Value::as_integer)
                 && expected.trace.is_some()
             {
@@ -363,6 +386,17 @@ fn window(stamps: &[(u32, u32)], frame: &Frame, row: &toml::Table) -> Option<f64
         .map(|stamp| stamp.0.wrapping_sub(origin) as i32);
     let span = f64::from(closed.max()?) - f64::from(opened.min()?);
     Some(span / frame.span_of.unwrap_or(1.0))
+}
+
+/// The closing clocks of all warps from the earliest opening one on, sorted.
+fn closings(stamps: &[(u32, u32)]) -> Vec<i64> {
+    let origin = stamps.iter().map(|stamp| stamp.1).min().unwrap_or(0);
+    let mut closings: Vec<i64> = stamps
+        .iter()
+        .map(|stamp| stamp.0.wrapping_sub(origin).into())
+        .collect();
+    closings.sort_unstable();
+    closings
 }
 
 /// The stamps of the warps of one sub-core, in the order of their first.
