@@ -1,6 +1,7 @@
 //! Memory fences in time (DESIGN.md V3): MEMBAR.GPU and .SYS complete when every store and deferred
 //! operation issued before by any warp of the SM is acknowledged; MEMBAR.CTA when the warp's own
-//! memory instructions have been handed over.
+//! memory instructions have been handed over. All of them wait for the warp's dependence counters too,
+//! and those of .GPU and .SYS then empty the L1 data cache (MODEL.md §2.4).
 
 use std::collections::VecDeque;
 
@@ -19,6 +20,8 @@ hardware::parameters! {
         gpu: u64, "cycles", 0..=100_000;
         /// MEMBAR.SYS.
         system: u64, "cycles", 0..=100_000;
+        /// Whether MEMBAR.GPU and MEMBAR.SYS invalidate the L1 data cache when they complete.
+        invalidates_l1: bool, "", false..=true;
     }
 }
 
@@ -100,9 +103,12 @@ impl Sm {
             Scope::Gpu => (self.orders.done_before(fence.order), parameters.gpu),
             Scope::System => (self.orders.done_before(fence.order), parameters.system),
         };
-        if done {
+        if done && self.counters_are_zero(slot) {
             self.warps[slot as usize].fence = None;
             self.fenced &= !(1 << slot);
+            if fence.scope != Scope::Cta && parameters.invalidates_l1 {
+                self.unit.l1d.invalidate();
+            }
             let hold = Hold::Fence;
             self.wheel
                 .schedule(self.now + cost.max(1), Event::WarpWakes { slot, hold });

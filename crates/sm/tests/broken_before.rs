@@ -234,6 +234,57 @@ fn a_fence_waits_for_the_stores_of_its_sm() {
     }
 }
 
+/// MODEL.md §2.4: MEMBAR holds its own warp until its dependence counters are zero, also one that rises
+/// while it is issued.
+#[test]
+fn a_fence_waits_for_the_counters_of_its_warp() {
+    for (stall, scope) in [(1, Scope::Cta), (2, Scope::Cta), (9, Scope::Gpu)] {
+        let lines = vec![
+            Step::load(20).write_counter(3).stall(stall).into(),
+            Step::fence(scope).stall(2).into(),
+            Step::nop().into(),
+            Step::exit().into(),
+        ];
+        let outcome = run(lines, one_cta(1));
+        let waited = issue(&outcome, 0, 2) - issue(&outcome, 0, 0);
+        // The bench answers after 180 cycles and more, then the fence has its cost.
+        let cost = if scope == Scope::Cta { 53 } else { 186 };
+        assert!(
+            waited >= 210 + cost,
+            "{scope:?} {stall} cycles behind: {waited}"
+        );
+    }
+}
+
+/// MODEL.md §2.4: MEMBAR.GPU and .SYS invalidate the L1 data cache, MEMBAR.CTA and a guard that is false
+/// do not.
+#[test]
+fn a_fence_of_the_gpu_empties_l1() {
+    let load = |to| Step::load(to).write_counter(0).stall(2);
+    let act = Act::Access(Space::Global, Operation::Load, 0, 4, u32::MAX);
+    let again = |fence: Line, overrides: &[&str]| {
+        let lines = vec![
+            load(20).act(act),
+            fence.step.clone().waits(1).stall(2).act(fence.act),
+            load(21).act(act),
+            Step::nop().waits(1).into(),
+            Step::exit().into(),
+        ];
+        let overrides = [WARM, overrides].concat();
+        let outcome = Bench::new("rtx-a6000", &overrides).run_random(&lines, one_cta(1));
+        issue(&outcome, 0, 3) - issue(&outcome, 0, 2)
+    };
+    let hit = again(Step::nop().into(), &[]);
+    assert!(hit < 60, "a hit: {hit}");
+    assert_eq!(again(Step::fence(Scope::Cta).into(), &[]), hit);
+    assert_eq!(again(Step::fence(Scope::Gpu).act(Act::Off), &[]), hit);
+    for scope in [Scope::Gpu, Scope::System] {
+        assert!(again(Step::fence(scope).into(), &[]) > 200, "{scope:?}");
+        let off = ["fence.invalidates_l1=false"];
+        assert_eq!(again(Step::fence(scope).into(), &off), hit, "{scope:?}");
+    }
+}
+
 /// A deferred operation without lanes still gives its token back, and its registers are not pending.
 #[test]
 fn a_deferred_operation_without_lanes_ends() {

@@ -102,10 +102,23 @@ impl Sm {
             sub.nonzero[local] &= !(1 << counter);
         }
         sub.look_at_counters(local);
-        if sub.holds[local] & Hold::Counters as u8 != 0 {
+        // Nearly always nothing holds the warp but its counters, if that.
+        let holds = sub.holds[local];
+        if holds & Hold::Counters as u8 != 0 {
             self.look_at_depbar(slot);
         }
+        if holds & Hold::Fence as u8 != 0 {
+            self.look_at_fence(slot);
+        }
         self.wake(sub_core);
+    }
+
+    /// Whether all dependence counters of the warp in `slot` are zero and will stay so.
+    pub(crate) fn counters_are_zero(&self, slot: u8) -> bool {
+        let sub = &self.sub_cores[slot as usize % SUB_CORES];
+        let local = slot as usize / SUB_CORES;
+        let rises = |increment: &Increment| increment.slot as usize == local;
+        sub.nonzero[local] == 0 && !sub.increments.iter().flatten().any(rises)
     }
 
     /// A DEPBAR.LE of the warp in `slot` takes hold. Several may hold a warp at once.
