@@ -7,6 +7,7 @@
 
 use source::{Cycle, Effect, Fault, Pc, ReaderId, Register, ResultId, Sight, Source, WarpSlot};
 
+use crate::family::mbarrier::Arrival;
 use crate::family::{atomic, control_flow};
 use crate::lanes::{ALL, Lanes, lanes_of};
 use crate::lower::Address;
@@ -306,14 +307,18 @@ impl SmState {
     pub(crate) fn land_result(&mut self, result: ResultId) {
         let held = self.under_way.held(result);
         let warp = &mut self.machine.warps[usize::from(held.warp)];
-        if !warp.live || warp.generation != held.generation {
+        if warp.generation != held.generation {
             held.values.clear();
             held.copy.lanes = 0;
             return;
         }
-        for (register, value) in held.values.drain(..) {
-            warp.put(register, &value, held.lanes);
+        if warp.live {
+            for (register, value) in held.values.drain(..) {
+                warp.put(register, &value, held.lanes);
+            }
         }
+        held.values.clear();
+        // Other warps may wait for a copy after this one has ended.
         let copy = &mut held.copy;
         if copy.lanes != 0 {
             let shared = &mut self.machine.ctas[copy.cta as usize].shared;
@@ -574,6 +579,15 @@ fn can_be_repeated(op: &Op) -> bool {
     }
 }
 
+/// How an operation on shared memory names its place.
+fn on_shared(generic: bool) -> Named {
+    if generic {
+        Named::Generic
+    } else {
+        Named::Shared
+    }
+}
+
 /// Where an instruction overwrites memory at once.
 fn target(op: &Op) -> Option<(Named, Address, Size)> {
     let size = |bytes: u32| Size {
@@ -599,12 +613,15 @@ fn target(op: &Op) -> Option<(Named, Address, Size)> {
             let bytes = arithmetic.kind.bytes() * u32::from(arithmetic.elements);
             Some((Named::Shared, address, size(bytes)))
         }
-        Op::Atomic(atomic::Op::SharedTest { address, bytes, .. }) => {
-            Some((Named::Shared, address, size(bytes.into())))
-        }
-        Op::Atomic(atomic::Op::SharedCount { address, .. }) => {
-            Some((Named::Shared, address, size(4)))
-        }
+        Op::Atomic(atomic::Op::SharedTest {
+            address,
+            bytes,
+            generic,
+            ..
+        }) => Some((on_shared(generic), address, size(bytes.into()))),
+        Op::Atomic(atomic::Op::SharedCount {
+            address, generic, ..
+        }) => Some((on_shared(generic), address, size(4))),
         _ => None,
     }
 }
@@ -633,6 +650,10 @@ impl Port for Peek<'_> {
 
     fn perform(&mut self, _operation: &Operation) -> [Lanes; 4] {
         [Lanes::ZERO; 4]
+    }
+
+    fn arrive_with_copies(&mut self, _arrival: &Arrival) -> bool {
+        true
     }
 
     fn print(&mut self, _text: Vec<u8>, _bytes: u64) {}

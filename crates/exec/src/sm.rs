@@ -175,6 +175,16 @@ impl Source for SmState {
         }
     }
 
+    fn arrive(&mut self, warp: WarpSlot) {
+        let arrivals = &mut self.window.arrivals;
+        if let Some(oldest) = arrivals.iter().position(|(of, _)| *of == warp.0) {
+            let (_, arrival) = arrivals.remove(oldest);
+            // The warp may have ended meanwhile; its CTA stays until its copies are complete.
+            let cta = self.machine.warps[warp.0 as usize].cta as usize;
+            arrival.perform(&mut self.machine.ctas[cta].shared);
+        }
+    }
+
     fn complete(&mut self, token: Token) {
         self.window.deferral.complete(token);
     }
@@ -190,7 +200,7 @@ impl Source for SmState {
         }
         let mut results = pending.operation.perform(shared, lanes);
         let warp = &mut self.machine.warps[pending.warp as usize];
-        if !warp.live || warp.generation != pending.generation {
+        if warp.generation != pending.generation {
             return;
         }
         let operation = &pending.operation;
@@ -204,9 +214,11 @@ impl Source for SmState {
         match operation.kind {
             Kind::Store => {}
             Kind::CopyToShared => {
+                // Other warps may wait for it after this one has ended.
                 let shared = &mut self.machine.ctas[warp.cta as usize].shared;
                 put(shared, &operation.shared, lanes, operation.bytes, &results);
             }
+            Kind::Load { .. } | Kind::Atomic(_) if !warp.live => {}
             Kind::Load { .. } | Kind::Atomic(_) => {
                 if let Some(row) = operation.row {
                     if let Kind::Load { signed } = operation.kind {

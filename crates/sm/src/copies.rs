@@ -1,15 +1,24 @@
 //! LDGSTS groups of a warp (MODEL.md §7.7): LDGDEPBAR commits the copies issued since the last one; its
-//! counter falls when they and all earlier groups are complete.
+//! counter falls when they and all earlier groups are complete. ARRIVES closes a group in the same way,
+//! and its arrival takes effect then.
 
 use std::collections::VecDeque;
 
-/// Copies that are committed together.
+/// What happens when a group is complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Closed {
+    /// A counter falls, in this cycle at the earliest (it must have risen before).
+    Counter(u8, u64),
+    /// The warp's oldest ARRIVES takes effect.
+    Arrival,
+}
+
+/// Copies that are waited for together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Group {
     under_way: u32,
-    /// Counter that falls when the group is complete, once committed, and the first cycle in which it
-    /// can (it must have risen before).
-    counter: Option<(u8, u64)>,
+    /// Once it is closed.
+    closed: Option<Closed>,
 }
 
 /// Groups of one warp, oldest first; the last one is open.
@@ -25,7 +34,7 @@ impl CopyGroups {
         if self
             .groups
             .back()
-            .is_none_or(|group| group.counter.is_some())
+            .is_none_or(|group| group.closed.is_some())
         {
             self.groups.push_back(Group::default());
         }
@@ -35,13 +44,13 @@ impl CopyGroups {
         self.base + self.groups.len() as u32 - 1
     }
 
-    /// LDGDEPBAR: closes the open group, whose counter falls in cycle `from` at the earliest. True if
-    /// nothing is under way, so that the counter has nothing to wait for.
-    pub fn commit(&mut self, counter: u8, from: u64) -> bool {
+    /// LDGDEPBAR or ARRIVES: closes the open group. True if nothing is under way, so that there is
+    /// nothing to wait for; `closed` then is the caller's business.
+    pub fn close(&mut self, closed: Closed) -> bool {
         if self
             .groups
             .back()
-            .is_none_or(|group| group.counter.is_some())
+            .is_none_or(|group| group.closed.is_some())
         {
             if self.groups.is_empty() {
                 return true;
@@ -49,7 +58,7 @@ impl CopyGroups {
             self.groups.push_back(Group::default());
         }
         if let Some(group) = self.groups.back_mut() {
-            group.counter = Some((counter, from));
+            group.closed = Some(closed);
         }
         if self.groups.iter().all(|group| group.under_way == 0) && self.groups.len() == 1 {
             self.groups.clear();
@@ -59,9 +68,8 @@ impl CopyGroups {
         false
     }
 
-    /// A copy of `group` is complete: calls `falls` with each counter that falls and the first cycle
-    /// in which it can.
-    pub fn done(&mut self, group: u32, mut falls: impl FnMut(u8, u64)) {
+    /// A copy of `group` is complete: calls `complete` for each group that is so with it, oldest first.
+    pub fn done(&mut self, group: u32, mut complete: impl FnMut(Closed)) {
         if let Some(entry) = self
             .groups
             .get_mut((group.wrapping_sub(self.base)) as usize)
@@ -70,10 +78,10 @@ impl CopyGroups {
         }
         while let Some(Group {
             under_way: 0,
-            counter: Some((counter, from)),
+            closed: Some(closed),
         }) = self.groups.front().copied()
         {
-            falls(counter, from);
+            complete(closed);
             self.groups.pop_front();
             self.base += 1;
         }
@@ -93,25 +101,44 @@ mod tests {
     fn groups_complete_in_order() {
         let mut groups = CopyGroups::default();
         let first = groups.start();
-        assert!(!groups.commit(0, 0));
+        assert!(!groups.close(Closed::Counter(0, 0)));
         let second = groups.start();
-        assert!(!groups.commit(0, 0));
-        let mut fallen = 0;
-        groups.done(second, |_, _| fallen += 1);
-        assert_eq!(fallen, 0, "the older group is still under way");
-        groups.done(first, |_, _| fallen += 1);
-        assert_eq!(fallen, 2);
+        assert!(!groups.close(Closed::Counter(1, 5)));
+        let mut fallen = Vec::new();
+        groups.done(second, |closed| fallen.push(closed));
+        assert_eq!(fallen, [], "the older group is still under way");
+        groups.done(first, |closed| fallen.push(closed));
+        assert_eq!(fallen, [Closed::Counter(0, 0), Closed::Counter(1, 5)]);
+    }
+
+    /// An arrival waits for all copies before it, whether committed or not, and for none behind it; a
+    /// commit behind it covers those before it too.
+    #[test]
+    fn an_arrival_waits_for_the_copies_before_it() {
+        let mut groups = CopyGroups::default();
+        let first = groups.start();
+        let second = groups.start();
+        assert!(!groups.close(Closed::Arrival));
+        let third = groups.start();
+        assert!(!groups.close(Closed::Counter(2, 0)));
+        let mut complete = Vec::new();
+        groups.done(second, |closed| complete.push(closed));
+        groups.done(third, |closed| complete.push(closed));
+        assert_eq!(complete, []);
+        groups.done(first, |closed| complete.push(closed));
+        assert_eq!(complete, [Closed::Arrival, Closed::Counter(2, 0)]);
+        assert!(groups.close(Closed::Arrival), "nothing is under way");
     }
 
     /// REGRESSIONS C3: LDGDEPBAR without LDGSTS before it.
     #[test]
     fn an_empty_group_is_complete_at_once() {
         let mut groups = CopyGroups::default();
-        assert!(groups.commit(0, 0));
+        assert!(groups.close(Closed::Counter(0, 0)));
         let copy = groups.start();
-        assert!(!groups.commit(0, 0));
+        assert!(!groups.close(Closed::Counter(0, 0)));
         let mut fallen = 0;
-        groups.done(copy, |_, _| fallen += 1);
+        groups.done(copy, |_| fallen += 1);
         assert_eq!(fallen, 1);
     }
 }

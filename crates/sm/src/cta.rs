@@ -2,6 +2,7 @@
 
 use source::{CtaSlot, Cycle, Source, WarpSlot};
 
+use crate::copies::Closed;
 use crate::dependence::{COUNTERS, NO_LIMITS};
 use crate::event::Event;
 use crate::sm::{Cta, SUB_CORES, Sm};
@@ -160,8 +161,9 @@ impl Sm {
     pub(crate) fn copy_done(&mut self, slot: u8, group: u32) {
         let warp = &mut self.warps[slot as usize];
         let (generation, now, wheel) = (warp.generation, self.now, &mut self.wheel);
-        warp.copies.done(group, |counter, from| {
-            if (counter as usize) < COUNTERS {
+        let arrivals = &mut self.arrivals;
+        warp.copies.done(group, |closed| match closed {
+            Closed::Counter(counter, from) if (counter as usize) < COUNTERS => {
                 let event = Event::CounterFalls {
                     slot,
                     counter,
@@ -169,6 +171,8 @@ impl Sm {
                 };
                 wheel.schedule(now.max(from), event);
             }
+            Closed::Counter(..) => {}
+            Closed::Arrival => arrivals.push(WarpSlot(slot)),
         });
     }
 

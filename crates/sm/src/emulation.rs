@@ -92,9 +92,6 @@ pub struct Emulation {
     entries: Vec<Entry>,
     /// When readers read, where that is known.
     due: BinaryHeap<Reverse<(u64, u16)>>,
-    /// Warps whose copies to shared memory have been announced to a barrier there, which completes at
-    /// once: so must the copies.
-    announced: Vec<u8>,
     /// What [`Emulation::look`] has entered last.
     issued: (u16, Option<u16>, u64),
     // Space for the sight of one instruction.
@@ -114,7 +111,6 @@ impl Emulation {
             free_readers: Vec::new(),
             entries: Vec::new(),
             due: BinaryHeap::new(),
-            announced: Vec::new(),
             issued: (0, None, 0),
             visible: Vec::new(),
             reads: Vec::new(),
@@ -216,23 +212,6 @@ impl Emulation {
             pending.lands = now;
         }
         self.land(entry.slot, now, source);
-    }
-
-    /// The copies to shared memory of the warp in `slot` are announced to a barrier.
-    pub fn announced(&mut self, slot: u8) {
-        self.announced.push(slot);
-    }
-
-    fn land_announced<S: Source>(&mut self, program: &Program, now: u64, source: &mut S) {
-        while let Some(slot) = self.announced.pop() {
-            for pending in &mut self.warps[slot as usize].pending {
-                let row = &program.rows[pending.pc as usize];
-                if row.memory_kind == MemoryKind::CopyToShared {
-                    pending.lands = pending.lands.min(now);
-                }
-            }
-            self.land(slot, now, source);
-        }
     }
 
     /// Works out what the instruction of `row` sees and touches. Cycles after issue in which something of
@@ -538,7 +517,6 @@ impl Sm {
             emulation.written(hazard, now, source);
         }
         self.hazards.written.clear();
-        emulation.land_announced(program, now, source);
         while emulation.next() <= now {
             let Some(Reverse((_, id))) = emulation.due.pop() else {
                 break;

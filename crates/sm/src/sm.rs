@@ -128,6 +128,9 @@ pub struct Sm {
     pub(crate) deferred_under_way: Vec<(u8, RecordIndex, u32)>,
     /// Deferred operations that are complete; told to the source.
     pub(crate) completed: Vec<Token>,
+    /// Warps whose oldest ARRIVES takes effect, as the copies before it are complete; told to the source
+    /// at once.
+    pub(crate) arrivals: Vec<WarpSlot>,
     pub(crate) float64_waiting: [VecDeque<Latched>; SUB_CORES],
     pub(crate) float64_link_free: u64,
     pub(crate) float64_free: u64,
@@ -183,6 +186,7 @@ impl Sm {
             fenced: 0,
             deferred_under_way: Vec::new(),
             completed: Vec::new(),
+            arrivals: Vec::new(),
             float64_waiting: std::array::from_fn(|_| VecDeque::new()),
             float64_link_free: 0,
             float64_free: 0,
@@ -420,7 +424,14 @@ impl Sm {
             Event::ConstantAccess { record } => self.access_constant(record),
             Event::DataReady { record } => self.data_ready(record),
             Event::WrittenBack { record } => self.written_back(record),
-            Event::Retired { record } => self.retire(record),
+            Event::Retired { record } => {
+                self.retire(record);
+                if !self.arrivals.is_empty() {
+                    for warp in self.arrivals.drain(..) {
+                        source.arrive(warp);
+                    }
+                }
+            }
             Event::LinkRequest => self.serve_link(),
             Event::LinkArrives {
                 line,

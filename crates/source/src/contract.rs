@@ -84,6 +84,14 @@ pub trait Source: Send {
         let _ = (warp, first, count);
     }
 
+    /// The copies to shared memory that `warp` had under way when it issued its oldest instruction of
+    /// [`Special::ArriveCopies`](crate::Special::ArriveCopies) not told yet are complete: that
+    /// instruction takes effect now. Called once for each that was issued in at least one lane, in
+    /// order.
+    fn arrive(&mut self, warp: WarpSlot) {
+        let _ = warp;
+    }
+
     /// All replies of a deferred operation have arrived at the SM: its sectors are ordinary again
     /// (V2). The token may be reused from now on.
     fn complete(&mut self, token: Token);

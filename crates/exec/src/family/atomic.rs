@@ -8,7 +8,7 @@ use super::mbarrier;
 use crate::lanes::{Lanes, lanes_of};
 use crate::lower::{Address, Lowered, Reader, refuse};
 use crate::memory::access::{Done, Trouble, Unit, note, write_words};
-use crate::memory::address::{check_global, check_offsets, survey};
+use crate::memory::address::{check_global, check_offsets, survey, trouble};
 use crate::memory::deferred;
 use crate::memory::generic;
 use crate::memory::port::Port;
@@ -39,17 +39,23 @@ pub(crate) enum Op {
         arithmetic: Arithmetic,
     },
     /// ATOMS.CAST.SPIN: stores the second operand if the word still is the first; one if it was.
+    /// ATOM.CAST.SPIN: the same by a generic address.
     SharedTest {
         row: Option<u16>,
         address: Address,
+        generic: bool,
         operand: Option<u16>,
         second: Option<u16>,
         bytes: u8,
     },
     /// ATOMS.ARRIVE, ARRIVES, SYNCS: a barrier in shared memory.
     Barrier(mbarrier::Op),
-    /// ATOMS.POPC.INC: adds one for each lane.
-    SharedCount { row: Option<u16>, address: Address },
+    /// ATOMS.POPC.INC: adds one for each lane; ATOM.POPC.INC: the same by a generic address.
+    SharedCount {
+        row: Option<u16>,
+        address: Address,
+        generic: bool,
+    },
 }
 
 /// Type and number of elements.
@@ -101,6 +107,27 @@ fn function_of(r: &Reader<'_>) -> Lowered<Function> {
     }
 }
 
+/// Refuses what no unit computes: sums alone of singles and doubles, bit operations and counts of
+/// integers alone, of 128 bits swaps alone.
+fn check(function: Function, kind: Type, elements: u8) -> Lowered<()> {
+    use Function::*;
+    let known = match kind {
+        Type::U32 | Type::S32 if elements == 1 => {
+            kind == Type::U32 || !matches!(function, Increment | Decrement)
+        }
+        Type::U64 | Type::S64 => !matches!(function, Increment | Decrement),
+        Type::F32 | Type::F32Denormal | Type::F64 => function == Add,
+        Type::F16x2 | Type::BF16x2 => matches!(function, Add | Minimum | Maximum),
+        Type::B128 => matches!(function, Exchange | CompareAndSwap),
+        _ => false,
+    };
+    if known {
+        Ok(())
+    } else {
+        refuse("an atomic operation on a type that it does not exist for")
+    }
+}
+
 /// Lowers an atomic.
 pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     use Modifier::*;
@@ -114,35 +141,48 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     };
     let (kind, elements) = kind_of(r);
     let registers = (kind.bytes() * u32::from(elements) / 4) as u16;
-    if matches!(opcode, Opcode::ARRIVES | Opcode::SYNCS) || opcode == Opcode::ATOMS && r.has(ARRIVE)
-    {
+    if matches!(opcode, Opcode::ARRIVES | Opcode::SYNCS) || r.has(ARRIVE) {
         return Ok(Op::Barrier(mbarrier::lower(opcode, r)?));
     }
-    if opcode == Opcode::ATOMS {
+    // On shared memory, by its own address or by a generic one.
+    let generic = opcode == Opcode::ATOM;
+    if generic || opcode == Opcode::ATOMS {
+        let order: &[Modifier] = if generic { &[E, STRONG, SM] } else { &[] };
         if r.has(POPC) {
-            r.only(&[POPC, INC, N32])?;
+            r.only(&[order, &[POPC, INC, N32]].concat())?;
+            if generic {
+                mbarrier::no_predicate(r)?;
+            }
             let row = r.destination_or_none(1)?;
             return Ok(Op::SharedCount {
                 row,
-                address: r.address(false)?,
+                address: r.address(generic && r.has(E))?,
+                generic,
             });
         }
         if r.has(CAST) {
-            r.only(&[CAST, SPIN, N64, S32])?;
+            r.only(&[order, &[CAST, SPIN, N64, S32]].concat())?;
+            if generic {
+                mbarrier::no_predicate(r)?;
+            }
             let row = r.destination_or_none(registers)?;
-            let address = r.address(false)?;
+            let address = r.address(generic && r.has(E))?;
             let operand = r.register_source(registers)?;
             let second = r.register_source(registers)?;
             return Ok(Op::SharedTest {
                 row,
                 address,
+                generic,
                 operand,
                 second,
                 bytes: kind.bytes() as u8,
             });
         }
+    }
+    if opcode == Opcode::ATOMS {
         r.only(KNOWN)?;
         let function = function_of(r)?;
+        check(function, kind, elements)?;
         let row = r.destination_or_none(registers)?;
         let address = r.address(false)?;
         let operand = r.register_source(registers)?;
@@ -165,6 +205,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     }
     r.only(KNOWN)?;
     let function = function_of(r)?;
+    check(function, kind, elements)?;
     let reduction = matches!(opcode, Opcode::RED | Opcode::REDG);
     let (out, row) = if reduction {
         (7, None)
@@ -232,6 +273,35 @@ pub(crate) fn shared_addresses(
     let to = &mut effect.access.addresses;
     let found = survey(unit.host, unit.warp, address, false, bytes, mask, to);
     check_offsets(to, mask, Some(found), bytes, unit.shared.len(), "shared")
+}
+
+/// The same from generic addresses, all of which must lie in the shared window.
+pub(crate) fn window_addresses(
+    unit: &Unit<'_>,
+    address: &Address,
+    generic: bool,
+    bytes: u32,
+    mask: u32,
+    effect: &mut Effect,
+) -> Done {
+    if !generic {
+        return shared_addresses(unit, address, bytes, mask, effect);
+    }
+    let to = &mut effect.access.addresses;
+    survey(unit.host, unit.warp, address, true, bytes, mask, to);
+    let given = *to;
+    let outside = mask & !generic::resolve(to, mask).shared;
+    if outside != 0 {
+        let lane = outside.trailing_zeros() as usize & 31;
+        let kind = FaultKind::OutOfBounds {
+            space: "shared",
+            address: given[lane],
+            bytes,
+            nearest: None,
+        };
+        return trouble(lane, kind);
+    }
+    check_offsets(to, mask, None, bytes, unit.shared.len(), "shared")
 }
 
 /// Words at an offset of shared memory.
@@ -325,9 +395,10 @@ pub(crate) fn execute<P: Port>(
             operand,
             second,
             bytes,
+            generic,
         } => {
             let bytes = u32::from(bytes);
-            shared_addresses(unit, address, bytes, mask, effect)?;
+            window_addresses(unit, address, generic, bytes, mask, effect)?;
             let first = operand_words(unit, operand, bytes);
             let second = operand_words(unit, second, bytes);
             on_shared(
@@ -347,9 +418,13 @@ pub(crate) fn execute<P: Port>(
             note(effect, Space::Shared, Access::Atomic, mask, bytes);
             Ok(())
         }
-        Op::Barrier(ref op) => mbarrier::execute(op, unit, mask, effect),
-        Op::SharedCount { row, ref address } => {
-            shared_addresses(unit, address, 4, mask, effect)?;
+        Op::Barrier(ref op) => mbarrier::execute(op, unit, mask, port, effect),
+        Op::SharedCount {
+            row,
+            ref address,
+            generic,
+        } => {
+            window_addresses(unit, address, generic, 4, mask, effect)?;
             on_shared(unit, &effect.access.addresses, mask, 4, row, |old, _| {
                 ([old[0].wrapping_add(1), 0, 0, 0], old)
             });

@@ -3,6 +3,7 @@
 
 use source::{Cycle, Token};
 
+use crate::family::mbarrier::Arrival;
 use crate::lanes::{Lanes, lanes_of};
 use crate::memory::deferred::{Deferral, Operation};
 use crate::memory::global::GlobalMemory;
@@ -329,6 +330,8 @@ pub(crate) struct Window {
     pub(crate) log: StoreLog,
     pub(crate) overlay: Overlay,
     pub(crate) deferral: Deferral,
+    /// Warp and arrival of each ARRIVES whose copies are under way, in the order of issue.
+    pub(crate) arrivals: Vec<(u8, Arrival)>,
     /// Cycle, text and bytes of each `printf` since the last boundary.
     pub(crate) printed: Vec<(Cycle, Vec<u8>, u64)>,
     /// Requests to the heap since the last boundary.
@@ -382,6 +385,11 @@ impl Port for WindowPort<'_> {
     fn perform(&mut self, _operation: &Operation) -> [Lanes; 4] {
         // Not reached: `defer` takes every operation.
         [Lanes::ZERO; 4]
+    }
+
+    fn arrive_with_copies(&mut self, arrival: &Arrival) -> bool {
+        self.window.arrivals.push((self.warp, *arrival));
+        true
     }
 
     fn print(&mut self, text: Vec<u8>, bytes: u64) {

@@ -3,6 +3,7 @@
 
 use source::Token;
 
+use crate::family::mbarrier::Arrival;
 use crate::lanes::{Lanes, lanes_of};
 use crate::memory::deferred::Operation;
 use crate::memory::global::{GlobalMemory, Place};
@@ -43,6 +44,10 @@ pub(crate) trait Port {
 
     /// Performs an operation at once; the results of its lanes.
     fn perform(&mut self, operation: &Operation) -> [Lanes; 4];
+
+    /// Takes over an arrival that waits for the copies of its warp, or returns false: they are
+    /// complete, the caller performs it at once.
+    fn arrive_with_copies(&mut self, arrival: &Arrival) -> bool;
 
     /// Text of one device `printf`, with the bytes that it takes in the buffer.
     fn print(&mut self, text: Vec<u8>, bytes: u64);
@@ -85,6 +90,11 @@ impl Port for DirectPort<'_> {
 
     fn perform(&mut self, operation: &Operation) -> [Lanes; 4] {
         operation.perform(self.memory, operation.lanes)
+    }
+
+    #[inline(always)]
+    fn arrive_with_copies(&mut self, _arrival: &Arrival) -> bool {
+        false
     }
 
     fn print(&mut self, text: Vec<u8>, bytes: u64) {

@@ -6,6 +6,7 @@ use super::machine::*;
 use super::memory::Bench;
 use super::*;
 use crate::family::mbarrier::{arrive, transact};
+use source::FaultKind;
 
 /// What the PTX manual says of an mbarrier: arrivals and transactions left, and the phase.
 struct Model {
@@ -198,4 +199,182 @@ fn forms_of_clusters_are_refused_by_name() {
         ));
         assert!(crate::refusal(&i).is_some(), "{}", i.display(0));
     }
+}
+
+/// A word in the middle of a phase, for `count` threads of which `arrived` have arrived.
+fn under_way(count: u32, arrived: u32) -> u64 {
+    transact(initial_90(count), arrived, 0)
+}
+
+fn state(bench: &Bench, at: u32) -> u64 {
+    u64::from_le_bytes(bench.shared.read::<8>(at))
+}
+
+/// What is left of a phase, from the word: arrivals of this phase and of the next, what is to come.
+fn left_of(word: u64) -> (u32, u32, u32) {
+    let minus = |field: u64| (0x10_0000 - field as u32) & 0xf_ffff;
+    (
+        minus(word >> 43 & 0xf_ffff),
+        minus(word >> 1 & 0xf_ffff),
+        (word >> 21) as u32 & 0x3f_ffff,
+    )
+}
+
+/// SYNCS.ARRIVE without counts is PTX arrive.expect_tx, .A0TR expect_tx, .A0TX complete_tx.
+#[test]
+fn transactions_are_announced_and_come() {
+    let mut bench = Bench::new();
+    bench.shared.write(8, &initial_90(32).to_le_bytes());
+    set(&mut bench.warp, 5, |lane| 16 * lane as u32);
+    let arrive = |counts: &[M]| {
+        let modifiers = [&[M::ARRIVE, M::TRANS64, M::RED], counts].concat();
+        on_hopper(instruction(
+            Opcode::SYNCS,
+            &modifiers,
+            &[r(255), at(255, 8), r(5)],
+        ))
+    };
+    let sum = 16 * (0..32).sum::<u32>();
+    bench.run(&arrive(&[]));
+    assert_eq!(left_of(state(&bench, 8)), (0, 32, sum));
+    bench.run(&arrive(&[M::A0TR]));
+    assert_eq!(left_of(state(&bench, 8)), (0, 32, 2 * sum));
+    bench.run(&arrive(&[M::A0TX]));
+    assert_eq!(left_of(state(&bench, 8)), (0, 32, sum));
+    assert_eq!(state(&bench, 8) >> 63, 0);
+    bench.run(&arrive(&[M::A0TX]));
+    assert_eq!(left_of(state(&bench, 8)), (32, 32, 0));
+    assert_eq!(
+        state(&bench, 8) >> 63,
+        1,
+        "the phase ends with what was announced"
+    );
+}
+
+/// SYNCS.ARRIVE.OPTOUT (PTX arrive_drop): who leaves is not waited for in the next phase, also where
+/// its arrival ends the phase.
+#[test]
+fn who_leaves_takes_no_part_in_later_phases() {
+    let mut bench = Bench::new();
+    bench.shared.write(8, &under_way(40, 5).to_le_bytes());
+    set(&mut bench.warp, 5, |lane| lane as u32 % 3);
+    let drop = instruction(
+        Opcode::SYNCS,
+        &[M::ARRIVE, M::TRANS64, M::OPTOUT, M::ART0],
+        &[r(2), at(255, 8), r(5)],
+    );
+    let sum: u32 = (0..32).map(|lane| lane % 3).sum();
+    bench.run(&on_hopper(drop));
+    assert_eq!(left_of(state(&bench, 8)), (35 - sum, 40 - sum, 0));
+    assert_eq!(wide(&bench.warp, 2, 0), under_way(40, 5));
+    let drop = instruction(
+        Opcode::SYNCS,
+        &[M::ARRIVE, M::TRANS64, M::OPTOUT, M::A1T0],
+        &[r(2), at(255, 8), r(255)],
+    );
+    let left = 35 - sum;
+    bench.try_run(&on_hopper(drop), (1 << left) - 1).unwrap();
+    let word = state(&bench, 8);
+    assert_eq!(word >> 63, 1, "the last arrival ends the phase");
+    assert_eq!(left_of(word), (5, 5, 0));
+}
+
+/// SYNCS.ARRIVE.TMASK gives each lane the mask of those that did the same at the same barrier and the
+/// state from before all of them; with them the compiler's code makes each lane's own state.
+#[test]
+fn lanes_that_arrive_together_share_a_mask() {
+    let mut bench = Bench::new();
+    for barrier in 0..2 {
+        let word = under_way(200, 7 + barrier);
+        bench.shared.write(8 + 8 * barrier, &word.to_le_bytes());
+    }
+    set(&mut bench.warp, 4, |lane| 8 + 8 * (lane as u32 / 3 % 2));
+    set(&mut bench.warp, 5, |_| 2);
+    let together = instruction(
+        Opcode::SYNCS,
+        &[M::ARRIVE, M::TRANS64, M::TMASK, M::ART0],
+        &[r(2), at(4, 0), r(5)],
+    );
+    let mask = 0xdead_beef;
+    bench.try_run(&on_hopper(together), mask).unwrap();
+    let mut words = [under_way(200, 7), under_way(200, 8)];
+    for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+        let barrier = lane / 3 % 2;
+        let same = (0..32)
+            .filter(|other| mask >> other & 1 == 1 && other / 3 % 2 == barrier)
+            .fold(0, |same, other| same | 1u32 << other);
+        assert_eq!(bench.warp.registers[2][lane], same, "lane {lane}");
+        let before = (same & ((1u32 << lane) - 1)).count_ones();
+        let own = bench.warp.registers[3][lane] + (before << 11) * 2;
+        assert_eq!(own, (words[barrier] >> 32) as u32, "lane {lane}");
+        words[barrier] = transact(words[barrier], 2, 0);
+    }
+    assert_eq!([state(&bench, 8), state(&bench, 16)], words);
+}
+
+/// ARRIVES.LDGSTSBAR.ARVCNT (PTX cp.async.mbarrier.arrive.noinc) counts as an arrival.
+#[test]
+fn copies_that_count_as_arrivals() {
+    let mut bench = Bench::new();
+    bench.shared.write(8, &initial_90(33).to_le_bytes());
+    let arrive = instruction(
+        Opcode::ARRIVES,
+        &[M::LDGSTSBAR, M::N64, M::ARVCNT],
+        &[at(255, 8)],
+    );
+    bench.run(&on_hopper(arrive));
+    assert_eq!(left_of(state(&bench, 8)), (1, 33, 0));
+}
+
+/// By generic addresses: ATOM.ARRIVE, ATOM.POPC.INC (with which arrive_drop lowers the count of later
+/// phases) and ATOM.CAST.SPIN do what their ATOMS forms do, and nothing outside shared memory.
+#[test]
+fn barriers_by_generic_addresses() {
+    use crate::memory::SHARED_WINDOW;
+    let mut bench = Bench::new();
+    bench.shared.write(16, &initial_80(64).to_le_bytes());
+    set(&mut bench.warp, 4, |_| SHARED_WINDOW as u32);
+    set(&mut bench.warp, 5, |_| (SHARED_WINDOW >> 32) as u32);
+    let generic = |modifiers: &[M], operands: &[Operand]| {
+        let modifiers = [&[M::E], modifiers, &[M::STRONG, M::SM]].concat();
+        let operands = [&[p(7, false)], operands].concat();
+        instruction(Opcode::ATOM, &modifiers, &operands)
+    };
+    bench.run(&generic(&[M::POPC, M::INC, M::N32], &[r(6), at(4, 16)]));
+    for lane in 0..32 {
+        let low = (initial_80(64) as u32).wrapping_add(lane as u32);
+        assert_eq!(bench.warp.registers[6][lane], low);
+    }
+    bench.run(&generic(&[M::ARRIVE, M::N64], &[r(2), at(4, 16)]));
+    let mut expected = initial_80(64) & !0xffff_ffff | (initial_80(64) as u32 + 32) as u64;
+    for lane in 0..32 {
+        assert_eq!(wide(&bench.warp, 2, lane), expected);
+        expected = arrive(expected);
+    }
+    assert_eq!(state(&bench, 16), expected);
+    // Each lane finds what the one before it stored.
+    bench.shared.write(64, &7u32.to_le_bytes());
+    set(&mut bench.warp, 8, |lane| 7 + lane as u32 / 2);
+    set(&mut bench.warp, 9, |lane| 8 + lane as u32 / 2);
+    bench.run(&generic(
+        &[M::CAST, M::SPIN],
+        &[r(10), at(4, 64), r(8), r(9)],
+    ));
+    for lane in 0..32 {
+        assert_eq!(bench.warp.registers[10][lane], 1 - lane as u32 % 2);
+    }
+    assert_eq!(bench.shared.word(64), 23);
+    set(&mut bench.warp, 5, |lane| {
+        (SHARED_WINDOW >> 32) as u32 - u32::from(lane == 9)
+    });
+    let trouble = bench
+        .try_run(&generic(&[M::ARRIVE, M::N64], &[r(2), at(4, 16)]), ALL)
+        .unwrap_err();
+    assert_eq!(trouble.lane, Some(9));
+    let elsewhere = SHARED_WINDOW - (1 << 32) + 16;
+    assert!(
+        matches!(trouble.kind, FaultKind::OutOfBounds { space: "shared", address, .. } if address == elsewhere),
+        "{:?}",
+        trouble.kind
+    );
 }

@@ -4,6 +4,7 @@
 use source::{Cycle, Fault, LaneMask, Operation, Pc, Source, Special, WarpSlot};
 
 use super::cggty;
+use crate::copies::Closed;
 use crate::dependence::Hold;
 use crate::event::Event;
 use crate::hazard::HazardKind;
@@ -222,7 +223,7 @@ impl Sm {
             self.warps[warp_slot as usize].outstanding += 1;
         }
         self.sub_cores[sub_core].control = Some(latched);
-        self.special(pc, warp_slot);
+        self.special(pc, warp_slot, source);
         self.after_issue(warp_slot);
         Ok(())
     }
@@ -298,8 +299,7 @@ impl Sm {
         let access = &self.effect.access;
         match access.operation {
             Operation::CopyToShared => {
-                let warp = (warp_slot, cta);
-                self.copy_check.start(index, warp, pc, self.now, access);
+                self.copy_check.start(index, cta, pc, self.now, access);
             }
             Operation::Load if !self.copy_check.is_empty() => {
                 if let Some((copy, issued)) = self.copy_check.touched(cta, access) {
@@ -315,7 +315,7 @@ impl Sm {
 
     /// Instructions that do something at issue besides going down the pipeline.
     #[inline]
-    fn special(&mut self, pc: u32, slot: u8) {
+    fn special<S: Source>(&mut self, pc: u32, slot: u8, source: &mut S) {
         let now = self.now;
         let generation = self.warps[slot as usize].generation;
         let in_effect = self.effect.lanes != 0;
@@ -329,9 +329,8 @@ impl Sm {
             | Special::ArriveCopies
                 if !in_effect => {}
             Special::ArriveCopies => {
-                self.copy_check.announced(slot);
-                if let Some(emulation) = &mut self.emulation {
-                    emulation.announced(slot);
+                if self.warps[slot as usize].copies.close(Closed::Arrival) {
+                    source.arrive(WarpSlot(slot));
                 }
             }
             Special::WaitCounter {
@@ -353,8 +352,8 @@ impl Sm {
             }
             Special::CommitCopies => {
                 let counter = self.program.rows[pc as usize].write_counter;
-                let complete =
-                    !in_effect || self.warps[slot as usize].copies.commit(counter, now + 3);
+                let closed = Closed::Counter(counter, now + 3);
+                let complete = !in_effect || self.warps[slot as usize].copies.close(closed);
                 if complete && counter != 7 {
                     // Nothing under way: complete as soon as the counter has risen.
                     let event = Event::CounterFalls {

@@ -11,7 +11,6 @@ const GRANULE: u32 = 4;
 /// A copy under way.
 struct Copy {
     record: RecordIndex,
-    slot: u8,
     cta: u8,
     pc: u32,
     issued: u64,
@@ -40,21 +39,13 @@ impl CopyCheck {
         self.copies.len()
     }
 
-    /// The LDGSTS at `pc` of a warp slot and its CTA slot is issued.
-    pub fn start(
-        &mut self,
-        record: RecordIndex,
-        (slot, cta): (u8, u8),
-        pc: u32,
-        now: u64,
-        access: &Access,
-    ) {
+    /// The LDGSTS at `pc` of a warp of a CTA slot is issued.
+    pub fn start(&mut self, record: RecordIndex, cta: u8, pc: u32, now: u64, access: &Access) {
         if access.operation != Operation::CopyToShared || access.lanes == 0 {
             return;
         }
         let copy = Copy {
             record,
-            slot,
             cta,
             pc,
             issued: now,
@@ -104,16 +95,6 @@ impl CopyCheck {
             let other = self.copies.swap_remove(other);
             self.mark(&other, other.pc + 1);
             self.copies.push(other);
-        }
-    }
-
-    /// The copies of the warp in `slot` so far arrive at a barrier in shared memory (ARRIVES). Who
-    /// waits there waits for them, in a loop that is the program's own: they are not looked at any
-    /// more.
-    pub fn announced(&mut self, slot: u8) {
-        while let Some(copy) = self.copies.iter().find(|copy| copy.slot == slot) {
-            let record = copy.record;
-            self.done(record);
         }
     }
 
@@ -168,7 +149,7 @@ mod tests {
         access.bytes = 16;
         access.shared[0] = 64;
         let mut check = CopyCheck::default();
-        check.start(3, (5, 0), 7, 100, &access);
+        check.start(3, 0, 7, 100, &access);
         let mut read = Effect::new().access;
         read.space = Space::Shared;
         read.lanes = 1;
@@ -180,29 +161,6 @@ mod tests {
         read.addresses[0] = 64;
         check.done(3);
         assert_eq!(check.touched(0, &read), None);
-        assert!(check.is_empty());
-    }
-
-    #[test]
-    fn copies_that_arrive_at_a_barrier_are_not_looked_at() {
-        let mut access = Effect::new().access;
-        access.operation = Operation::CopyToShared;
-        access.lanes = 1;
-        access.bytes = 4;
-        let mut check = CopyCheck::default();
-        let mut read = Effect::new().access;
-        read.space = Space::Shared;
-        read.lanes = 1;
-        read.bytes = 4;
-        check.start(1, (5, 0), 7, 100, &access);
-        access.shared[0] = 4;
-        check.start(2, (6, 0), 7, 101, &access);
-        check.announced(5);
-        assert_eq!(check.touched(0, &read), None);
-        read.addresses[0] = 4;
-        assert_eq!(check.touched(0, &read), Some((7, 101)));
-        check.done(1);
-        check.done(2);
         assert!(check.is_empty());
     }
 }
