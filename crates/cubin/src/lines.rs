@@ -48,8 +48,10 @@ pub struct Line {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LineTable {
     files: Vec<String>,
-    /// By code section, in table order, which is that of their offsets for compiler output.
+    /// By code section, in the order of their offsets.
     functions: BTreeMap<SectionIndex, Vec<Line>>,
+    /// Sequences whose function no relocation names.
+    unplaced: usize,
 }
 
 /// The raw table as the file holds it, kept so that a cubin with broken debug information can
@@ -155,6 +157,11 @@ impl LineTable {
         self.functions.is_empty()
     }
 
+    /// How many sequences of the table are left out because nothing says which function they are of.
+    pub fn unplaced(&self) -> usize {
+        self.unplaced
+    }
+
     /// The lines of a function, given by its code section, in the order of their offsets.
     pub fn lines(&self, function: SectionIndex) -> &[Line] {
         self.functions.get(&function).map_or(&[], Vec::as_slice)
@@ -233,13 +240,35 @@ impl LineTable {
         Ok(())
     }
 
-    /// Keeps a function's lines if it is known whose they are and they are in order.
-    fn end(&mut self, section: Option<u32>, lines: Vec<Line>) {
-        if let Some(section) = section
-            && lines.is_sorted_by_key(|line| line.offset)
-        {
-            self.functions.insert(SectionIndex(section), lines);
+    /// Adds a sequence to the lines of its function, if it is known which that is, and puts them in the
+    /// order of their offsets: a linker may have joined several sequences, in any order.
+    fn end(&mut self, section: Option<u32>, sequence: Vec<Line>) {
+        let Some(section) = section else {
+            self.unplaced += usize::from(!sequence.is_empty());
+            return;
+        };
+        let lines = self.functions.entry(SectionIndex(section)).or_default();
+        let before = lines.len();
+        lines.extend(sequence.into_iter().map(|line| Line {
+            call: line.call.map(|call| call + before),
+            ..line
+        }));
+        if lines.is_sorted_by_key(|line| line.offset) {
+            return;
         }
+        let mut order: Vec<usize> = (0..lines.len()).collect();
+        order.sort_by_key(|&index| lines[index].offset);
+        let mut place = vec![0; lines.len()];
+        for (new, &old) in order.iter().enumerate() {
+            place[old] = new;
+        }
+        *lines = order
+            .iter()
+            .map(|&old| Line {
+                call: lines[old].call.map(|call| place[call]),
+                ..lines[old].clone()
+            })
+            .collect();
     }
 }
 
@@ -261,4 +290,56 @@ fn name_at(names: &[u8], offset: u64) -> Option<String> {
     let tail = names.get(usize::try_from(offset).ok()?..)?;
     let length = tail.iter().position(|&byte| byte == 0)?;
     (length > 0).then(|| String::from_utf8_lossy(&tail[..length]).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(offset: u64, line: u64, call: Option<usize>) -> Line {
+        Line {
+            offset,
+            file: 0,
+            line,
+            function: None,
+            call,
+        }
+    }
+
+    fn numbers(table: &LineTable, offset: u64) -> Vec<u64> {
+        let chain = table.chain(SectionIndex(3), offset);
+        chain.iter().map(|line| line.line).collect()
+    }
+
+    #[test]
+    fn lines_out_of_order_are_put_in_order() {
+        let mut table = LineTable::default();
+        // The second row's call site is the first; the third's is the second.
+        let sequence = vec![row(64, 7, None), row(16, 8, Some(0)), row(0, 9, Some(1))];
+        table.end(Some(3), sequence);
+        assert_eq!(numbers(&table, 0), [9, 8, 7]);
+        assert_eq!(numbers(&table, 31), [8, 7]);
+        assert_eq!(numbers(&table, 640), [7]);
+    }
+
+    #[test]
+    fn sequences_of_one_function_are_joined() {
+        let mut table = LineTable::default();
+        table.end(Some(3), vec![row(64, 1, None), row(80, 2, Some(0))]);
+        table.end(Some(3), vec![row(0, 3, None), row(16, 4, Some(0))]);
+        table.end(Some(4), vec![row(0, 5, None)]);
+        assert_eq!(numbers(&table, 16), [4, 3]);
+        assert_eq!(numbers(&table, 80), [2, 1]);
+        assert_eq!(table.lines(SectionIndex(4)).len(), 1);
+        assert_eq!(table.unplaced(), 0);
+    }
+
+    #[test]
+    fn a_sequence_of_no_function_is_counted() {
+        let mut table = LineTable::default();
+        table.end(None, vec![row(0, 1, None)]);
+        table.end(None, Vec::new());
+        assert_eq!(table.unplaced(), 1);
+        assert!(table.is_empty());
+    }
 }

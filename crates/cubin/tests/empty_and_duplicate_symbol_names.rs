@@ -8,6 +8,7 @@ mod common;
 use common::{FEATURES, append_names, fixture, put_u32, section_header, symbol, u32_at};
 use cubin::{Cubin, CubinError};
 
+/// REGRESSIONS T28: two symbols with empty names.
 #[test]
 fn kernels_without_names_are_found_by_section() {
     for name in FEATURES {

@@ -28,6 +28,21 @@ const FILES: [&str; 8] = [
 ];
 
 #[test]
+fn another_version_of_the_layout_is_named() {
+    for (name, _) in PACKED {
+        let mut bytes = fixture(name);
+        assert_eq!(bytes[4..6], [1, 0]);
+        bytes[4] = 2;
+        let error = Container::parse(&bytes).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the fatbin's header, byte 4 of the file: found version 2, expected version 1",
+            "{name}"
+        );
+    }
+}
+
+#[test]
 fn every_packing_gives_the_same_cubins() {
     let stored = fixture("fat_none.fatbin");
     let expected = Container::parse(&stored).unwrap().cubins().unwrap();

@@ -7,6 +7,7 @@ mod common;
 use common::{append_names, fixture, put_u32, symbol};
 use cubin::{Cubin, CubinError};
 
+/// REGRESSIONS F10: nothing hangs on what a kernel is called, however long its name.
 #[test]
 fn long_names_are_looked_up_in_full() {
     let mut bytes = fixture("features_sm86_cuda13.cubin");

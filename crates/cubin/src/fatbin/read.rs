@@ -14,6 +14,8 @@ use crate::fatbin::{Compression, Fatbin, Image, ImageKind, Part, Portability};
 
 /// First bytes of a fatbin.
 pub const MAGIC: [u8; 4] = [0x50, 0xed, 0x55, 0xba];
+/// The version of the layout below, the only one there is.
+const VERSION: u16 = 1;
 /// Bytes of a fatbin's header.
 const HEADER: usize = 16;
 /// Fewest bytes of an image's header.
@@ -269,7 +271,7 @@ impl<'data> Reader<'data> {
 /// the file, for messages. Also tells where it ends in `bytes`.
 ///
 /// # Errors
-/// Another magic number, a size that runs past `bytes`, image headers that do not fit.
+/// Another magic number or version, a size that runs past `bytes`, image headers that do not fit.
 pub fn fatbin_at(bytes: &[u8], start: usize, base: u64) -> Result<(Fatbin<'_>, usize), CubinError> {
     let mut reader = Reader {
         bytes,
@@ -280,11 +282,12 @@ pub fn fatbin_at(bytes: &[u8], start: usize, base: u64) -> Result<(Fatbin<'_>, u
     let fields = (|| {
         Some((
             bytes_at::<4>(whole, 0)?,
+            u16_at(whole, 4)?,
             u16_at(whole, 6)?,
             u64_at(whole, 8)?,
         ))
     })();
-    let Some((magic, header_size, body)) = fields else {
+    let Some((magic, version, header_size, body)) = fields else {
         return Err(reader.truncated("the fatbin's header", start, HEADER as u64));
     };
     let wrong = |offset: usize, found: String, expected: &str| CubinError::Malformed {
@@ -299,6 +302,9 @@ pub fn fatbin_at(bytes: &[u8], start: usize, base: u64) -> Result<(Fatbin<'_>, u
             format!("the number {:#010x}", u32::from_le_bytes(magic)),
             "0xba55ed50, with which every fatbin begins",
         ));
+    }
+    if version != VERSION {
+        return Err(wrong(4, format!("version {version}"), "version 1"));
     }
     let header_size = usize::from(header_size);
     if header_size < HEADER {

@@ -34,7 +34,7 @@ struct Entry {
 #[derive(Serialize)]
 struct PerArchitecture {
     architecture: String,
-    files: u64,
+    cubins: u64,
     instructions: u64,
     unknown: u64,
     base_opcodes: usize,
@@ -64,7 +64,7 @@ struct Count {
 /// Counts of one architecture.
 #[derive(Default)]
 struct Counts {
-    files: u64,
+    cubins: u64,
     unknown: u64,
     base_opcodes: BTreeSet<&'static str>,
     opcodes: BTreeMap<String, Count>,
@@ -103,7 +103,7 @@ impl Counts {
         opcodes.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.opcode.cmp(&b.opcode)));
         PerArchitecture {
             architecture: architecture.to_string(),
-            files: self.files,
+            cubins: self.cubins,
             instructions,
             unknown: self.unknown,
             base_opcodes: self.base_opcodes.len(),
@@ -122,7 +122,7 @@ pub fn run(arguments: &CoverageArguments, out: &mut dyn Write) -> Result<(), Fai
         for cubin in load_cubins(&file)? {
             let architecture = of_cubin(&file, cubin.sm())?;
             let counts = counts.entry(architecture).or_default();
-            counts.files += 1;
+            counts.cubins += 1;
             for function in cubin.functions() {
                 for bytes in function.code.as_chunks::<16>().0 {
                     match sass::decode(Word::from_bytes(*bytes), architecture) {
@@ -244,7 +244,7 @@ fn write_text(summary: &Summary, out: &mut dyn Write) -> Result<(), Failure> {
              {:.2} % are timed, {} unknown\n",
             each.architecture,
             grouped(each.instructions),
-            grouped(each.files),
+            grouped(each.cubins),
             each.base_opcodes,
             each.opcodes.len(),
             each.executes_percent,

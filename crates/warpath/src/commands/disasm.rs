@@ -32,6 +32,13 @@ pub fn run(arguments: &DisasmArguments, out: &mut dyn Write) -> Result<(), Failu
             })?,
             false => LineTable::default(),
         };
+        if lines.unplaced() > 0 {
+            eprintln!(
+                "warning: {}: {} sequences of the line table name no function; their lines are left out",
+                arguments.file.display(),
+                lines.unplaced()
+            );
+        }
         for function in chosen_functions(arguments, &cubin) {
             if !std::mem::take(&mut first) {
                 writeln!(out)?;
