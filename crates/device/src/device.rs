@@ -245,7 +245,9 @@ impl Device {
                 error,
             })?;
         // What the system reserves in every CTA is counted by the occupancy itself.
-        let own = kernel.static_shared - exec::system_shared(kernel, loaded.module.architecture());
+        let reserved = self.limits.shared_reserved_per_cta;
+        let architecture = loaded.module.architecture();
+        let own = kernel.static_shared - exec::system_shared(kernel, architecture, reserved);
         let shared = u64::from(own) + u64::from(wanted.shared);
         let occupancy = self
             .limits
@@ -299,6 +301,8 @@ impl Device {
                 host: options.host_isa,
                 sm_count: self.card.sms,
                 warps_per_sm: self.limits.warps_per_sm,
+                shared_per_cta: self.limits.shared_per_cta,
+                reserved_shared: reserved,
                 grid_id: self.launches,
                 textures: Arc::clone(&self.textures),
                 stack_limit: wanted.stack,

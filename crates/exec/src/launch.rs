@@ -9,6 +9,7 @@ use crate::error::ExecError;
 use crate::isa_dispatch::HostIsa;
 use crate::lanes::WARP;
 use crate::lower::{Context, lower};
+use crate::memory::generic::WINDOW;
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
 use crate::micro::{Micro, Op, PredicateSource, Refusals};
 use crate::program::Program;
@@ -25,8 +26,6 @@ const MAX_LOCAL: u64 = 512 << 10;
 /// Registers of those that a kernel declares that its code may not touch (measured on an A100,
 /// lab: a100_register_limit; no compiled kernel touches them).
 const RESERVED_REGISTERS: u32 = 2;
-/// Bytes of shared memory that the system keeps to itself, from sm_80 on.
-const RESERVED_SHARED: u32 = 1024;
 
 /// What happens at an instruction that is not executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,6 +50,10 @@ pub struct LaunchOptions {
     pub sm_count: u32,
     /// Warps that an SM has room for (%nwarpid).
     pub warps_per_sm: u32,
+    /// Most shared memory of a block in bytes.
+    pub shared_per_cta: u32,
+    /// Bytes of shared memory that the system keeps to itself in every block.
+    pub reserved_shared: u32,
     /// Number of the grid (%gridid).
     pub grid_id: u64,
     /// Stack of a thread where the compiler could not bound it (`cudaLimitStackSize`).
@@ -72,6 +75,9 @@ impl Default for LaunchOptions {
             host: None,
             sm_count: 1,
             warps_per_sm: 64,
+            // Without a GPU: what the shared window has room for.
+            shared_per_cta: WINDOW as u32,
+            reserved_shared: 0,
             grid_id: 1,
             stack_limit: 1024,
             grid_workspace: 0,
@@ -114,7 +120,8 @@ impl Launch {
         check_grid(grid)?;
         check_block(block, kernel)?;
         let architecture = program.module().architecture();
-        let limit = shared_limit(architecture) + system_shared(kernel, architecture);
+        let own = system_shared(kernel, architecture, options.reserved_shared);
+        let limit = options.shared_per_cta.saturating_add(own);
         let shared = u64::from(kernel.static_shared) + u64::from(options.dynamic_shared);
         if shared > u64::from(limit) {
             return Err(ExecError::Shared {
@@ -217,9 +224,8 @@ impl Launch {
         self.banks.write_driver_word(place + 4, workspace as u32);
         self.banks
             .write_driver_word(driver::SM_COUNT, self.options.sm_count);
-        let reserved = self.reserved_shared() + system_shared(kernel, architecture);
         self.banks
-            .write_driver_word(driver::RESERVED_SHARED, reserved);
+            .write_driver_word(driver::RESERVED_SHARED, self.options.reserved_shared);
         let place = if hopper {
             driver::GLOBAL_DESCRIPTOR_90
         } else {
@@ -356,11 +362,8 @@ impl Launch {
     /// Shared memory that the system takes besides, per block, in bytes.
     pub fn reserved_shared(&self) -> u32 {
         let architecture = self.program.module().architecture();
-        if architecture >= Architecture::Sm80 {
-            RESERVED_SHARED - system_shared(self.program.kernel(), architecture)
-        } else {
-            0
-        }
+        let reserved = self.options.reserved_shared;
+        reserved - system_shared(self.program.kernel(), architecture, reserved)
     }
 
     /// Local memory of a thread in bytes.
@@ -418,23 +421,13 @@ impl Launch {
     }
 }
 
-/// Bytes of a kernel's static shared memory that are the system's: from sm_90 on its variables begin
-/// behind them.
-pub fn system_shared(kernel: &cubin::Kernel, architecture: Architecture) -> u32 {
+/// Bytes of a kernel's static shared memory that are the system's, of the `reserved` ones that it keeps
+/// in every block: from sm_90 on the kernel's variables begin behind them.
+pub fn system_shared(kernel: &cubin::Kernel, architecture: Architecture, reserved: u32) -> u32 {
     if architecture >= Architecture::Sm90 {
-        kernel.static_shared.min(RESERVED_SHARED)
+        kernel.static_shared.min(reserved)
     } else {
         0
-    }
-}
-
-/// Most shared memory of a block in bytes.
-fn shared_limit(architecture: Architecture) -> u32 {
-    match architecture {
-        Architecture::Sm75 => 64 << 10,
-        Architecture::Sm80 => 163 << 10,
-        Architecture::Sm90 => 227 << 10,
-        _ => 99 << 10,
     }
 }
 

@@ -42,6 +42,7 @@ fn impossible_shapes_are_refused_by_name() {
     assert!(text([1, 1, 1], [64, 64, 1], 28, plain()).contains("4096 threads; at most 1024"));
     let shared = LaunchOptions {
         dynamic_shared: 100 << 10,
+        shared_per_cta: 99 << 10,
         ..plain()
     };
     assert_eq!(
@@ -76,6 +77,7 @@ fn constant_bank_0_is_filled_in() {
     let options = LaunchOptions {
         dynamic_shared: 512,
         sm_count: 84,
+        reserved_shared: 1024,
         grid_id: 0x1_0000_0002,
         grid_workspace: 0x7f_1234_5678,
         ..Default::default()
