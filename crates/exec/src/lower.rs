@@ -596,7 +596,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         MOV | SEL | PRMT | MOVM => Op::Vector(Vector::Move(family::move_::lower(opcode, r)?)),
         MUFU => Op::Vector(Vector::SpecialFunction(family::special_function::lower(r)?)),
         UIADD3 | UIMAD | UISETP | ULEA | ULOP3 | UMOV | UPLOP3 | UPOPC | UPRMT | USEL | USHF
-        | UFLO | USGXT | UBMSK | UBREV | R2UR | UP2UR => {
+        | UFLO | USGXT | UBMSK | UBREV | R2UR | UP2UR | UR2UP => {
             Op::Vector(Vector::Uniform(family::uniform::lower(opcode, r)?))
         }
         SHFL | VOTE | VOTEU | MATCH | REDUX | ELECT => {
@@ -616,7 +616,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             Op::Control(family::control_flow::lower(opcode, r)?)
         }
         BAR | B2R => Op::Barrier(family::barrier::lower(opcode, r)?),
-        S2R | S2UR | CS2R => Op::Miscellaneous(family::miscellaneous::lower(opcode, r)?),
+        S2R | S2UR | CS2R | RPCMOV => Op::Miscellaneous(family::miscellaneous::lower(opcode, r)?),
         // Order and time only: values are already as these would make them.
         // (A grid that depends on none has nothing to wait for or to let go.)
         NOP | MEMBAR | ERRBAR | CGAERRBAR | CCTL | CCTLL | DEPBAR | LDGDEPBAR | PMTRIG
@@ -638,7 +638,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         UCGABAR_ARV | UCGABAR_WAIT | STAS | REDAS | USETSHMSZ => {
             return refuse("clusters of CTAs (a unit of Hopper)");
         }
-        CLMAD | FSWZADD | GETLMEMBASE | OUT | PIXLD | RPCMOV | SETCTAID | UR2UP => {
+        CLMAD | FSWZADD | GETLMEMBASE | OUT | PIXLD | SETCTAID => {
             return refuse("an instruction of shaders or of the trap handler");
         }
         LDGMC => return refuse("multicast memory (a unit of Hopper)"),

@@ -35,6 +35,8 @@ pub(crate) struct Warp {
     pub(crate) live: bool,
     /// Result of the last CTA barrier with reduction: a count, or zero and not zero.
     pub(crate) barrier_result: u32,
+    /// Halves of each lane's return address (RPCMOV), once they have been written.
+    pub(crate) return_address: Option<Box<[Lanes; 2]>>,
 }
 
 impl Warp {
@@ -54,6 +56,7 @@ impl Warp {
             generation: 0,
             live: false,
             barrier_result: 0,
+            return_address: None,
         }
     }
 
@@ -68,6 +71,7 @@ impl Warp {
         self.generation = self.generation.wrapping_add(1);
         self.live = true;
         self.barrier_result = 0;
+        self.return_address = None;
     }
 
     /// A 32-bit source.

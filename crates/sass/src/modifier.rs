@@ -143,6 +143,7 @@ modifiers! {
     NODEC = "NODEC",
     NOINC = "NOINC",
     NTZ = "NTZ",
+    OOB = "OOB",
     OR = "OR",
     PACK_AB = "PACK_AB",
     PF2 = "PF2",

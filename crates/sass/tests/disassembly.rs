@@ -122,7 +122,7 @@ fn control_fields_round_trip() {
     }
 }
 
-/// T25: the register that indexes a constant bank is an operand.
+/// REGRESSIONS T25: the register that indexes a constant bank is an operand.
 #[test]
 fn index_register_of_a_constant_is_decoded() {
     let ldc = instruction(0x0080_0000_0c12_7b82, 0x000e_2400_0000_0a00);
@@ -142,7 +142,7 @@ fn index_register_of_a_constant_is_decoded() {
     }
 }
 
-/// T27: a shift with every suffix, an addition with carry predicates in both directions.
+/// REGRESSIONS T27: a shift with every suffix, an addition with carry predicates in both directions.
 #[test]
 fn funnel_shift_and_carries_are_decoded() {
     let shift = instruction(0x0000_0013_040b_7819, 0x000f_ca00_0001_0e04);
@@ -318,4 +318,38 @@ fn conversions_of_brain_floats_print_as_the_vendor_prints_them() {
             "{text}"
         );
     }
+}
+
+/// REGRESSIONS T24: a uniform register above 31 keeps its number, and a field of an architecture that is not
+/// known makes the word unknown, nothing worse (`a_million_random_words_never_panic`).
+#[test]
+fn uniform_registers_have_six_bits() {
+    // UIADD3 UR4, UR32, 0x1, URZ with every first source.
+    for number in 0..64u64 {
+        let low = 0x0000_0001_0004_7890 | number << 24;
+        let add = instruction(low, 0x000f_e800_0fff_e03f);
+        let name = match number {
+            63 => "URZ".to_owned(),
+            _ => format!("UR{number}"),
+        };
+        assert_eq!(
+            add.display(0).to_string(),
+            format!("UIADD3 UR4, {name}, 0x1, URZ")
+        );
+    }
+}
+
+/// REGRESSIONS T30: a store raises a read counter until its data are read, as compiled code has it.
+#[test]
+fn a_store_may_raise_a_read_counter() {
+    let store = instruction(0x0000_0009_0400_7986, 0x0001_e200_0c10_1904);
+    assert_eq!(store.display(0).to_string(), "STG.E [R4.64], R9");
+    let control = Control::decode(Word::from_halves(
+        0x0000_0009_0400_7986,
+        0x0001_e200_0c10_1904,
+    ));
+    assert_eq!(
+        (control.read_counter, control.write_counter),
+        (Some(0), None)
+    );
 }

@@ -266,9 +266,15 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             Op::Trap
         }
         Opcode::NANOSLEEP => {
-            r.only(&[WARP, RAND])?;
-            Op::Sleep {
-                nanoseconds: r.plain_source()?,
+            r.only(&[WARP, RAND, SYNCS])?;
+            let nanoseconds = r.plain_source()?;
+            // `.SYNCS` ends with the phase that the SYNCS before it looked at; the time is a limit, and
+            // the program looks again.
+            if r.has(SYNCS) {
+                let nanoseconds = Operand::Scalar(0);
+                Op::Sleep { nanoseconds }
+            } else {
+                Op::Sleep { nanoseconds }
             }
         }
         other => return refuse(format!("{} is not control flow", other.text())),

@@ -149,7 +149,9 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             }
         }
         Opcode::HFMA2 => {
-            r.only(&[F32, FTZ, FMZ, SAT, RELU, BF16_V2, MMA])?;
+            // `.OOB`: a factor from outside a tensor makes the result zero. Only copies of tensors mark
+            // elements so, with a NaN of their own; without them it is a plain multiply-add.
+            r.only(&[F32, FTZ, FMZ, SAT, RELU, BF16_V2, MMA, OOB])?;
             let row = r.destination(1)?;
             let (a, b, c) = (source(r)?, source(r)?, source(r)?);
             if r.at_predicate() {

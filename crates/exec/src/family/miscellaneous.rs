@@ -1,11 +1,12 @@
-//! Special registers: S2R, S2UR, CS2R.
+//! Special registers: S2R, S2UR, CS2R; and RPCMOV, whose register the compiler keeps values in.
 
-use sass::{Modifier, Opcode};
+use sass::{Modifier, Opcode, Operand as Printed};
 
 use crate::lanes::Lanes;
 use crate::launch::Launch;
 use crate::lower::{Lowered, Reader, refuse};
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
+use crate::micro::Operand;
 use crate::warp::Warp;
 
 /// A special register.
@@ -55,6 +56,10 @@ pub(crate) enum Op {
     ReadPair { row: u16, special: Special },
     /// Into a uniform register.
     ReadUniform { row: u8, special: Special },
+    /// A half of a lane's return address into a general register.
+    ReadReturn { row: u16, half: u8 },
+    /// The other way.
+    WriteReturn { half: u8, a: Operand },
 }
 
 /// Numbers follow the disassembler's names.
@@ -71,6 +76,9 @@ fn special(number: u8) -> Lowered<Special> {
         47 => Special::SharedWindowHigh,
         48 => Special::SharedWindowLow,
         50 => Special::SharedBytes,
+        // SR_LMEMHIOFF, below which code without optimisation lets no stack grow: local memory is one
+        // piece from offset 0 on.
+        55 => Special::Zero,
         52 => Special::LocalWindowLow,
         56 => Special::LaneMask(LaneMask::Equal),
         57 => Special::LaneMask(LaneMask::Less),
@@ -94,7 +102,25 @@ fn special(number: u8) -> Lowered<Special> {
 /// Lowers a read of a special register.
 pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     r.only(&[Modifier::N32])?;
+    let half = |printed: Option<&Printed>| match printed {
+        Some(Printed::Keyword("Rpc.LO")) => Some(0),
+        Some(Printed::Keyword("Rpc.HI")) => Some(1),
+        _ => None,
+    };
     Ok(match opcode {
+        Opcode::RPCMOV => {
+            if let Some(half) = half(r.peek()) {
+                r.skip();
+                let a = r.plain_source()?;
+                return Ok(Op::WriteReturn { half, a });
+            }
+            let row = r.destination(1)?;
+            let Some(half) = half(r.peek()) else {
+                return refuse("RPCMOV without a half of the return address");
+            };
+            r.skip();
+            Op::ReadReturn { row, half }
+        }
         Opcode::S2R => {
             let row = r.destination(1)?;
             Op::Read {
@@ -194,6 +220,20 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32, around: &Surroundings
             };
             warp.write(row, &low, mask);
             warp.write(row + 1, &high, mask);
+        }
+        Op::ReadReturn { row, half } => {
+            let value = match &warp.return_address {
+                Some(halves) => halves[half as usize & 1],
+                None => Lanes::ZERO,
+            };
+            warp.write(row, &value, mask);
+        }
+        Op::WriteReturn { half, a } => {
+            let value = warp.fetch(a);
+            let halves = warp
+                .return_address
+                .get_or_insert_with(|| Box::new([Lanes::ZERO; 2]));
+            halves[half as usize & 1].blend(&value, mask);
         }
         Op::ReadUniform { row, special } => {
             let lane = warp.splits.active.trailing_zeros() as usize & 31;

@@ -126,6 +126,12 @@ pub(crate) enum Op {
         select: Operand,
         byte: u8,
     },
+    /// A byte of a register into the uniform predicates that the mask names.
+    ToPredicates {
+        a: Operand,
+        byte: u8,
+        select: Operand,
+    },
     /// The value of the lowest active lane; the predicate says that another lane's differs (the
     /// compiler asks so before it trusts a lane mask to be the same in all lanes).
     FromLane {
@@ -361,6 +367,26 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 byte,
             }
         }
+        Opcode::UR2UP => {
+            r.only(&[])?;
+            r.predicate_set()?;
+            let (a, adjust, select) = r.source()?;
+            if adjust != sass::Adjust::default() {
+                return refuse("a sign of UR2UP's source");
+            }
+            let byte = match select {
+                sass::Select::None => 0,
+                sass::Select::B1 => 1,
+                sass::Select::B2 => 2,
+                sass::Select::B3 => 3,
+                _ => return refuse("a suffix of UR2UP's source"),
+            };
+            let select = match r.peek() {
+                Some(_) => r.plain_source()?,
+                None => Operand::Scalar(0xff),
+            };
+            Op::ToPredicates { a, byte, select }
+        }
         Opcode::R2UR => {
             r.only(&[OR])?;
             let out = r.predicate_destination_or_none()?;
@@ -575,6 +601,11 @@ pub(crate) fn execute(op: &Op, warp: &mut Warp, mask: u32) {
             let bits = u32::from(warp.uniform_predicates) & select;
             let value = warp.fetch_scalar(a) & !(select << shift) | bits << shift;
             warp.write_uniform(row, value);
+        }
+        Op::ToPredicates { a, byte, select } => {
+            let bits = (warp.fetch_scalar(a) >> (8 * u32::from(byte & 3))) as u8;
+            let select = warp.fetch_scalar(select) as u8 & 0x7f;
+            warp.uniform_predicates = warp.uniform_predicates & !select | bits & select;
         }
         Op::FromLane { row, out, a, join } => {
             // The compiler loops over the lanes for which the predicate says that their value is

@@ -310,7 +310,8 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             }
         }
         Opcode::QSPC => {
-            r.only(&[E, G, L, S])?;
+            // `.D` asks for the shared memory of the cluster, of which the CTA's own is the only part.
+            r.only(&[E, G, L, S, D])?;
             let space = r.choose(&[(G, Named::Global), (L, Named::Local)], Named::Shared);
             let out = r.predicate_destination()?;
             let row = r.destination(1)?;

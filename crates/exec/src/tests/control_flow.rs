@@ -21,6 +21,7 @@ fn add(row: u8, a: u8, literal: u32) -> Instruction {
     op(Opcode::IADD3, &[r(row), r(a), imm(literal), r(255)])
 }
 
+/// REGRESSIONS F1: threadIdx.y and .z.
 #[test]
 fn thread_indices_of_a_three_dimensional_block() {
     let mut parts = vec![vec![
@@ -131,6 +132,8 @@ fn a_loop_with_break_converges_behind_it() {
 }
 
 /// Some lanes leave early while others loop and meet.
+///
+/// REGRESSIONS C17: a warp of which some lanes are gone while others loop.
 #[test]
 fn early_exits_do_not_hold_up_the_others() {
     let mut program = vec![
@@ -228,6 +231,52 @@ fn lepc_and_absolute_calls() {
     let mut m = memory(32);
     run_code(&program, [32, 1, 1], &mut m).unwrap();
     assert!(words(&m, 32).iter().all(|&w| w == 7));
+}
+
+/// LEPC with a target (sm_90) gives the target's address.
+#[test]
+fn lepc_of_a_target() {
+    let mut program = vec![
+        tid(1),                                               // 0
+        op(Opcode::LEPC, &[r(10)]),                           // 1
+        op(Opcode::LEPC, &[r(12), target(2, 9)]),             // 2
+        op(Opcode::IADD3, &[r(2), r(12), minus(10), r(255)]), // 3
+    ];
+    program.extend(store(1, 2));
+    program.push(exit());
+    let mut m = memory(32);
+    run_code(&program, [32, 1, 1], &mut m).unwrap();
+    assert!(
+        words(&m, 32).iter().all(|&w| w == 8 * 16),
+        "9 lies 8 behind 1"
+    );
+}
+
+/// WARPSYNC.COLLECTIVE waits for the lanes of its mask, which then run together up to ENDCOLLECTIVE.
+#[test]
+fn lanes_of_a_collective_run_together() {
+    let mask = 0xffff_0000u32;
+    let mut program = vec![
+        tid(1),                                                                  // 0
+        mov(2, 0),                                                               // 1
+        compare(0, M::GE, 1, 16),                                                // 2
+        compare(1, M::GE, 1, 24),                                                // 3
+        when(0, true, op(Opcode::BRA, &[target(4, 12)])),                        // 4
+        when(1, false, op(Opcode::BRA, &[target(5, 8)])),                        // 5
+        add(3, 1, 1),                                                            // 6
+        add(3, 3, 1),                                                            // 7
+        mov(6, mask),                                                            // 8
+        instruction(Opcode::WARPSYNC, &[M::COLLECTIVE], &[r(6), target(9, 12)]), // 9
+        instruction(Opcode::VOTE, &[M::ANY], &[r(2), pt(), pt()]),               // 10
+        op(Opcode::ENDCOLLECTIVE, &[]),                                          // 11
+    ];
+    program.extend(store(1, 2)); // 12
+    program.push(exit());
+    let mut m = memory(32);
+    run_code(&program, [32, 1, 1], &mut m).unwrap();
+    for (lane, &found) in words(&m, 32).iter().enumerate() {
+        assert_eq!(found, if lane < 16 { 0 } else { mask }, "lane {lane}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Exchange across lanes against the PTX manual's description.
 
-use sass::{Modifier as M, Opcode};
+use sass::{Modifier as M, Opcode, Operand};
 
 use super::*;
 
@@ -191,4 +191,98 @@ fn r2ur_takes_the_lowest_active_lane_and_tells_which_others_differ() {
     w.predicates[1] = 0x8000_0003;
     let after = run_masked(&joined, &w, 0xffff_ff01);
     assert_eq!((after.uniforms[4], after.predicates[1]), (0, 0xffff_ff03));
+}
+
+/// REDUX with every function and type that the encoding table knows, over lanes at random.
+#[test]
+fn reductions_of_every_kind() {
+    let mut random = Random::new(17);
+    let mut seen = std::collections::BTreeSet::new();
+    super::instruction_bench::words::each(Opcode::REDUX, 1, |i| {
+        if !seen.insert(i.modifiers.clone()) || crate::refusal(i).is_some() {
+            return;
+        }
+        let has = |text: &str| i.modifiers.iter().any(|modifier| modifier.text() == text);
+        for _ in 0..40 {
+            let (mask, narrow) = (random.word() | 1 << (random.word() % 32), random.word() % 2);
+            let words: Vec<u32> = (0..32)
+                .map(|_| random.word() >> (narrow * 24) ^ random.word() << 31)
+                .collect();
+            let mut w = warp();
+            set(&mut w, 1, |lane| words[lane]);
+            let active = (0..32).filter(|lane| mask >> lane & 1 == 1);
+            let value = |lane: usize| match has("S32") {
+                true => i128::from(words[lane] as i32),
+                false => i128::from(words[lane]),
+            };
+            let values: Vec<i128> = active.map(value).collect();
+            let fold = |f: fn(i128, i128) -> i128| values.iter().copied().reduce(f).unwrap();
+            let expected = if has("SUM") {
+                fold(|a, b| a + b)
+            } else if has("MIN") {
+                fold(i128::min)
+            } else if has("MAX") {
+                fold(i128::max)
+            } else if has("OR") {
+                fold(|a, b| a | b)
+            } else if has("XOR") {
+                fold(|a, b| a ^ b)
+            } else {
+                fold(|a, b| a & b)
+            };
+            let reduce = instruction(Opcode::REDUX, &i.modifiers, &[ur(2), r(1)]);
+            let found = run_masked(&reduce, &w, mask).uniforms[2];
+            assert_eq!(found, expected as u32, "{} [{mask:#x}]", reduce.display(0));
+        }
+    });
+    assert!(seen.len() >= 9, "{seen:?}");
+}
+
+/// MATCH with every suffix, over lanes and few values at random.
+#[test]
+fn matches_of_every_kind() {
+    let mut random = Random::new(18);
+    for (all, wide) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut modifiers = vec![if all { M::ALL } else { M::ANY }];
+        modifiers.extend(wide.then_some(M::U64));
+        let operands: &[Operand] = if all {
+            &[p(3, false), r(4), r(2)]
+        } else {
+            &[r(4), r(2)]
+        };
+        let i = instruction(Opcode::MATCH, &modifiers, operands);
+        for round in 0..60 {
+            let mask = random.word() | 1 << (random.word() % 32);
+            let few = 1 + round % 3;
+            let mut w = warp();
+            for row in [2, 3] {
+                let values: Vec<u32> = (0..32).map(|_| random.word() % few * 0x8000_0001).collect();
+                set(&mut w, row, |lane| values[lane]);
+            }
+            let value = |lane: usize| {
+                let high = if wide { w.registers[3][lane] } else { 0 };
+                (w.registers[2][lane], high)
+            };
+            let after = run_masked(&i, &w, mask);
+            let active = || (0..32).filter(|lane| mask >> lane & 1 == 1);
+            let same = |lane: usize| {
+                let others = active().filter(|&other| value(other) == value(lane));
+                others.fold(0u32, |same, other| same | 1 << other)
+            };
+            for lane in active() {
+                let mut expected = same(lane);
+                if all {
+                    let equal = expected == mask;
+                    assert_eq!(after.predicates[3] >> lane & 1 == 1, equal, "{mask:#x}");
+                    expected = if equal { mask } else { 0 };
+                }
+                assert_eq!(
+                    after.registers[4][lane],
+                    expected,
+                    "{} [{mask:#x}]",
+                    i.display(0)
+                );
+            }
+        }
+    }
 }

@@ -241,6 +241,8 @@ fn imad_wide_high_and_extended() {
 }
 
 /// All 256 tables, from registers and with a literal, with the predicate result.
+///
+/// REGRESSIONS F2: three-input logic, all 256 tables.
 #[test]
 fn lop3_every_table() {
     for table in 0..=255u32 {
@@ -342,6 +344,7 @@ fn funnel_shifts() {
     }
 }
 
+/// REGRESSIONS F4: SHF.L.W as a rotation.
 #[test]
 fn a_rotation_is_a_wrapping_funnel_shift() {
     // SHF.L.W.U32.HI R0, R1, 0x18, R1
@@ -422,6 +425,7 @@ fn wide_of(low: u32, high: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
 
+/// REGRESSIONS F2: byte permutations, all selectors.
 #[test]
 fn prmt_every_selector_of_every_mode() {
     let (a, c) = (0x8382_0100u32, 0x8786_0504u32);

@@ -73,6 +73,18 @@ impl Bench {
         self.try_run(i, ALL).unwrap();
     }
 
+    /// Puts bytes into device memory.
+    pub fn store(&mut self, address: u64, bytes: &[u8]) {
+        self.memory.write(address, bytes).unwrap();
+    }
+
+    /// Sixteen bytes of device memory.
+    pub fn fetch(&self, address: u64) -> u128 {
+        let mut bytes = [0; 16];
+        self.memory.read(address, &mut bytes).unwrap();
+        u128::from_le_bytes(bytes)
+    }
+
     fn fault(&mut self, i: &Instruction) -> (u8, FaultKind) {
         let trouble = self.try_run(i, ALL).unwrap_err();
         (trouble.lane.unwrap(), trouble.kind)
@@ -143,6 +155,8 @@ fn every_size_in_every_space() {
 }
 
 /// Bytes at any offset of local memory, and the interleaved addresses that caches see.
+///
+/// REGRESSIONS T18, T19: narrow local accesses at odd offsets; one offset in all lanes is a word for each.
 #[test]
 fn local_memory_is_interleaved_and_takes_odd_offsets() {
     let mut bench = Bench::new();
@@ -211,6 +225,7 @@ fn generic_addresses_find_their_space() {
     assert_eq!(bench.warp.predicates[0], 0x9249_2492);
 }
 
+/// REGRESSIONS M6: device addresses have 64 bits.
 #[test]
 fn addresses_beyond_4_gigabytes() {
     let mut bench = Bench::new();

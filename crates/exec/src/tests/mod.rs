@@ -5,6 +5,7 @@
     clippy::neg_cmp_op_on_partial_ord
 )]
 
+mod atomics;
 mod control_flow;
 mod conversion;
 mod double;
@@ -20,6 +21,7 @@ mod mbarrier;
 mod memory;
 mod order;
 mod predicate;
+mod refusals;
 mod tensor;
 mod texture;
 

@@ -107,11 +107,4 @@ pub(super) const ROWS: &[Row] = &[
         ],
         &[pred_source_or_nothing(87), word(Slot::B, PLAIN)],
     )),
-    only(plain(
-        PMTRIG,
-        0x801,
-        &[],
-        &[],
-        &[pred_source_or_nothing(87), unsigned(&[(32, 16)])],
-    )),
 ];

@@ -2,7 +2,7 @@
 //! offset, integer minimum and addition on pairs of halves, reductions without a result, REDG.
 //! Its new units stand in `tensor_map` and `warp_group`.
 
-use super::atomic::{OPERATION, SHARED_SWAP, SHORT_OPERATION, SWAP, shared};
+use super::atomic::{OPERATION, SHARED_SWAP, SHORT_OPERATION, shared};
 use super::float::{FTZ, SAT};
 use super::half::{FLUSH, brain};
 use super::memory::{EVICT, EXTENDED, PLAIN_ADDRESS, STORE_ORDER, with_uniform};
@@ -96,7 +96,7 @@ const DESCRIBED: Field = Field::Memory(Address {
 const SIMPLE: Field = Field::Memory(PLAIN_ADDRESS);
 const OPERATE: [Suffix; 5] = [EXTENDED, OPERATION, EVICT, WIDE_TYPE, STORE_ORDER];
 const SWAP_TYPE: Suffix = suffix(&[(73, 3)], "- S32 64 ? 128");
-const EXCHANGE: [Suffix; 5] = [EXTENDED, SWAP, EVICT, SWAP_TYPE, STORE_ORDER];
+const EXCHANGE: [Suffix; 5] = [EXTENDED, SHARED_SWAP, EVICT, SWAP_TYPE, STORE_ORDER];
 const SWAP_GLOBAL: [Suffix; 5] = [EXTENDED, fixed("CAS"), EVICT, SWAP_TYPE, STORE_ORDER];
 
 /// A register that the register-file cache can keep.
@@ -107,6 +107,8 @@ const KEPT: Field = Field::Register {
     optional: false,
     reused: true,
 };
+/// HFMA2.OOB, where other architectures have no name.
+const OUT_OF_BOUNDS: [When; 2] = [When::Is(80, 1, 1), When::Is(76, 1, 1)];
 /// Spaces that QSPC asks for.
 const QUERY: [Suffix; 2] = [EXTENDED, suffix(&[(73, 2)], "G L S D")];
 
@@ -567,6 +569,44 @@ pub(super) const ROWS: &[Row] = &[
         &[When::Is(85, 1, 1), When::Is(78, 1, 0)],
         &[fixed("BF16_V2"), FTZ, SAT],
         &[D, brain(A), brain(Slot::Last)],
+    )),
+    // Elements from outside a tensor count as zero.
+    only(alu(
+        HFMA2,
+        0x031,
+        ANY,
+        &[
+            OUT_OF_BOUNDS[0],
+            OUT_OF_BOUNDS[1],
+            When::Is(85, 1, 1),
+            When::Is(79, 1, 1),
+        ],
+        &[fixed("BF16_V2"), fixed("OOB"), fixed("RELU")],
+        &[D, brain(A), brain(B), brain(C), pred_source_or_nothing(87)],
+    )),
+    only(alu(
+        HFMA2,
+        0x031,
+        ANY,
+        &[OUT_OF_BOUNDS[0], OUT_OF_BOUNDS[1], When::Is(85, 1, 1)],
+        &[fixed("BF16_V2"), fixed("OOB")],
+        &[D, brain(A), brain(B), brain(C)],
+    )),
+    only(alu(
+        HFMA2,
+        0x031,
+        ANY,
+        &[OUT_OF_BOUNDS[0], OUT_OF_BOUNDS[1], When::Is(79, 1, 1)],
+        &[fixed("OOB"), fixed("RELU")],
+        &[D, half(A), half(B), half(C), pred_source_or_nothing(87)],
+    )),
+    only(alu(
+        HFMA2,
+        0x031,
+        ANY,
+        &OUT_OF_BOUNDS,
+        &[fixed("OOB")],
+        &[D, half(A), half(B), half(C)],
     )),
     only(alu(
         HFMA2,

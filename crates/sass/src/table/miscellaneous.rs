@@ -25,6 +25,6 @@ pub(super) const ROWS: &[Row] = &[
         0x801,
         &[],
         &[],
-        &[pred_source(87), unsigned(&[(32, 16)])],
+        &[pred_source_or_nothing(87), unsigned(&[(32, 16)])],
     ),
 ];

@@ -9,7 +9,7 @@ mod integer;
 mod lane;
 mod special_function;
 mod values;
-mod words;
+pub(super) mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,7 +80,6 @@ const REFUSED: &[(Opcode, &str)] = &[
     (VABSDIFF, "the predicate result of VABSDIFF"),
     (VABSDIFF4, "the predicate result of VABSDIFF4"),
     (HFMA2, "HFMA2.RELU under a predicate"),
-    (HFMA2, "HFMA2.OOB"),
     (FMNMX, "FMNMX.IS_A"),
     (ISETP, "the last predicate of ISETP without EX"),
     (HMNMX2, "HMNMX2.F32"),

@@ -90,6 +90,7 @@ fn halves(k: usize, single: bool, brain: bool) {
     }
 }
 
+/// REGRESSIONS F5: the shapes of FP16 and BF16 products; integers, TF32 and the rest below.
 #[test]
 fn hmma_layouts() {
     for k in [8, 16] {
