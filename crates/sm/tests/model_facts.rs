@@ -6,7 +6,7 @@ mod common;
 use common::random::{Act, Line, Outcome, Setup, one_cta};
 use common::{Bench, Step, cycle};
 use sass::Class;
-use sm::UnderWay;
+use sm::{StallReason, UnderWay};
 use source::{MemoryKind, Operation, Space};
 
 const WARM: &[&str] = &[
@@ -377,4 +377,22 @@ fn a_load_waits_for_a_fixed_result_of_its_bank() {
             "ALU result {gap} later to R{to}"
         );
     }
+}
+
+/// REGRESSIONS T31: empty instructions with long stalls in front of FP64 arithmetic are waits that the
+/// compiler asked for.
+#[test]
+fn stalls_of_empty_instructions_are_waits() {
+    let mut steps: Vec<Step> = (0..4).map(|_| Step::nop().stall(12)).collect();
+    steps.push(
+        Step::op(Class::RedirectedFp64, 20, [2, 4, 255])
+            .write_counter(0)
+            .stall(2),
+    );
+    steps.push(Step::exit().waits(1));
+    let (issued, sm) = Bench::new("rtx-a6000", WARM).run_sm(&steps, 1, 300);
+    assert_eq!(cycle(&issued, 0, 4) - cycle(&issued, 0, 0), 48);
+    // Eleven cycles behind each, one behind the FP64 instruction and those behind EXIT.
+    let waits = sm.statistics().slots(StallReason::Wait);
+    assert!((45..60).contains(&waits), "{waits} slots");
 }
