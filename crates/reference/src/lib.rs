@@ -81,6 +81,7 @@ pub type Reference = fn(&Inputs) -> Result<Vec<Output>, ReferenceError>;
 const REFERENCES: &[(&str, Reference)] = &[
     ("arrivals", synchronisation::arrivals),
     ("atomics", atomics::atomics),
+    ("barrier_forms", synchronisation::barrier_forms),
     ("barrier_reductions", synchronisation::barrier_reductions),
     ("black_scholes", black_scholes::black_scholes),
     ("chase", chase::chase),

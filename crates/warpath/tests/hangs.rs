@@ -86,3 +86,30 @@ fn a_livelock_ends_at_the_limit() {
         );
     }
 }
+
+/// REGRESSIONS C18: one warp alone on the GPU multiplies matrices to the end.
+#[test]
+fn one_warp_alone_multiplies_matrices_to_the_end() {
+    for (architecture, gpu) in common::GPUS.into_iter().skip(1) {
+        let cubin = kernel(&format!("laws/mma.{architecture}.cubin"));
+        let mut arguments = vec!["run", &cubin, "--gpu", gpu, "--kernel", "mma_16816_f32"];
+        arguments.extend(["--grid", "1", "--block", "32", "--format", "json"]);
+        for argument in ["u32:6:zero", "f32:32:zero", "i32:16"] {
+            arguments.extend(["--arg", argument]);
+        }
+        for mode in ["timing", "functional"] {
+            let run = common::warpath()
+                .args(&arguments)
+                .args(["--mode", mode])
+                .assert()
+                .success();
+            let report: serde_json::Value =
+                serde_json::from_slice(&run.get_output().stdout).unwrap();
+            let instructions = report[0]["warp_instructions"].as_u64().unwrap();
+            assert!(
+                instructions > 16 * 32,
+                "{architecture} {mode}: {instructions}"
+            );
+        }
+    }
+}

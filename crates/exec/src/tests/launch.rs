@@ -72,6 +72,7 @@ fn a_kernel_that_is_not_there_is_named_with_its_neighbours() {
     assert!(error.contains("vad"), "{error}");
 }
 
+/// REGRESSIONS F7: among it the dynamic shared memory of the launch.
 #[test]
 fn constant_bank_0_is_filled_in() {
     let options = LaunchOptions {
