@@ -235,8 +235,9 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let out = [r.predicate_destination()?, r.predicate_destination()?];
             let (a, b) = (r.plain_source()?, r.plain_source()?);
             let with = r.predicate_source()?;
+            // The last predicate is not printed where it is PT.
             let lower = if r.has(EX) {
-                Some(r.predicate_source()?)
+                Some(r.predicate_source_or(PredicateSource::TRUE)?)
             } else if r.at_predicate() {
                 return refuse("the last predicate of ISETP without EX");
             } else {

@@ -324,7 +324,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             let (a, b) = (r.plain_source()?, r.plain_source()?);
             let with = r.predicate_source()?;
             let lower = if r.has(EX) {
-                Some(r.predicate_source()?)
+                Some(r.predicate_source_or(PredicateSource::TRUE)?)
             } else {
                 None
             };

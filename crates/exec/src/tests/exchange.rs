@@ -256,7 +256,9 @@ fn matches_of_every_kind() {
             let few = 1 + round % 3;
             let mut w = warp();
             for row in [2, 3] {
-                let values: Vec<u32> = (0..32).map(|_| random.word() % few * 0x8000_0001).collect();
+                let values: Vec<u32> = (0..32)
+                    .map(|_| (random.word() % few).wrapping_mul(0x8000_0001))
+                    .collect();
                 set(&mut w, row, |lane| values[lane]);
             }
             let value = |lane: usize| {

@@ -73,6 +73,7 @@ pub fn run_code(
 ) -> Result<FunctionalStatistics, RunFault> {
     let options = LaunchOptions {
         dynamic_shared: 1024,
+        reserved_shared: 1024,
         ..Default::default()
     };
     functional::run(

@@ -234,7 +234,8 @@ fn nothing_else_is_refused() {
         .filter(|key| !found.contains_key(key))
         .collect();
     assert!(stale.is_empty(), "listed and not refused: {stale:#?}");
-    for opcode in OPCODES {
+    // ELECT asks among all lanes, which a word at random does not.
+    for opcode in OPCODES.iter().filter(|&&opcode| opcode != ELECT) {
         assert!(
             lowered.contains(opcode.text()),
             "{opcode:?}: no form is lowered"
