@@ -30,7 +30,7 @@ pub use files::Files;
 pub use options::{DEFAULT_MAX_CYCLES, Mode, RunOptions};
 pub use report::{HazardReport, LaunchReport, RunReport, Timing};
 pub use session::{RunProgress, Session};
-pub use sm::HazardMode;
+pub use sm::{DependenceArea, DependenceMode, HazardMode, SmParameters};
 pub use statistics::{Metric, MetricValue};
 
 /// Whether an execution is written for an instruction.

@@ -272,7 +272,11 @@ fn write_memory(out: &mut String, timing: &Timing) -> fmt::Result {
 
 fn write_hazards(out: &mut String, hazards: Option<&[HazardReport]>, style: Style) -> fmt::Result {
     let Some(hazards) = hazards else {
-        return line(out, "hazards", "not looked for (--hazards off)");
+        return line(
+            out,
+            "hazards",
+            "not looked for (--hazards off, or scoreboards)",
+        );
     };
     if hazards.is_empty() {
         return line(out, "hazards", &style.good("none"));

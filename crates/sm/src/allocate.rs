@@ -3,6 +3,7 @@
 //! which is why the compiler's distances stay valid.
 
 use crate::event::Event;
+use crate::hazard::NO_HAZARD;
 use crate::sm::Sm;
 
 impl Sm {
@@ -49,21 +50,24 @@ impl Sm {
         }
         let slot = latched.slot * 4 + sub_core as u8;
         let generation = latched.generation;
-        if row.read_counter != 7 {
+        // Only scoreboards have an entry for an instruction of fixed latency.
+        let entry = latched.hazard;
+        if row.read_counter != 7 || entry != NO_HAZARD {
             let read = now + 1 + row.read_window as u64;
             let event = Event::SourcesRead {
                 slot,
                 counter: row.read_counter,
-                hazard: u16::MAX,
+                hazard: entry,
                 generation,
             };
             self.wheel.schedule(read, event);
         }
-        if row.write_counter != 7 && !row.commits_copies() {
+        let falls = row.write_counter != 7 && !row.commits_copies();
+        if falls || entry != NO_HAZARD {
             let event = Event::ResultWritten {
                 slot,
-                counter: row.write_counter,
-                hazard: u16::MAX,
+                counter: if falls { row.write_counter } else { 7 },
+                hazard: entry,
                 variable: false,
                 generation,
             };

@@ -77,6 +77,9 @@ impl Sm {
         warp.copies.clear();
         warp.barrier_generation = warp.barrier_generation.wrapping_add(1);
         self.hazards.start_warp(slot);
+        if let Some(scoreboard) = &mut self.scoreboard {
+            scoreboard.start_warp(slot);
+        }
         if let Some(emulation) = &mut self.emulation {
             emulation.start_warp(slot);
         }

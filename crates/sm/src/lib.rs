@@ -41,9 +41,11 @@ mod units;
 mod wheel;
 
 pub use audit::UnderWay;
+pub use dependence::{DependenceArea, DependenceMode, Release};
 pub use error::SmError;
 pub use hang::WaitingWarp;
 pub use hazard::{Hazard, HazardKind, HazardMode};
+pub use issue::Policy;
 pub use parameters::{SmParameters, declarations};
 pub use program::Program;
 pub use sm::{Launch, Pause, SUB_CORES, Sm};

@@ -6,6 +6,7 @@ use hardware::{Declaration, Gpu, HardwareError};
 
 use crate::barrier::BarrierParameters;
 use crate::constant_cache::{LoadConstantParameters, OperandConstantParameters};
+use crate::dependence::DependenceParameters;
 use crate::fence::FenceParameters;
 use crate::front_end::fetch::FetchParameters;
 use crate::front_end::level0::Level0Parameters;
@@ -52,6 +53,8 @@ sm_parameters! {
     l1_instruction_cache: Level1Parameters,
     /// Issue.
     issue: IssueParameters,
+    /// Dependences between instructions of a warp.
+    dependence: DependenceParameters,
     /// Constant cache for operands.
     constant_operand_cache: OperandConstantParameters,
     /// Register file.

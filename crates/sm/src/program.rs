@@ -217,6 +217,8 @@ pub struct Program {
     pub registers: usize,
     /// Instructions that go to the memory unit.
     pub memory_instructions: u32,
+    /// Whether scoreboards stand in for the control bits.
+    pub on_scoreboards: bool,
     /// Whether some instruction needs its sources after issue: then all general writes are checked.
     holds_sources: bool,
     /// Visibility distances: `[kind][producer][consumer]`.
@@ -318,6 +320,9 @@ impl Program {
             places: registers + UNIFORM + 2 * PREDICATES,
             registers,
             memory_instructions: 0,
+            on_scoreboards: parameters
+                .dependence
+                .uses_scoreboards(has_no_control_bits(descriptions)),
             holds_sources: false,
             distances: Distances::new(&table),
         };
@@ -392,7 +397,9 @@ impl Program {
             shape.map_or(4, |s| s.bytes),
         );
         let issue = &parameters.issue;
+        let scoreboards = self.on_scoreboards;
         let distance = match (control.stall, control.yields) {
+            _ if scoreboards => 1,
             (0, true) => issue.stall_zero_yield as u8,
             (stall, true) => stall.max(2),
             (stall @ 12..=15, false) => issue
@@ -401,6 +408,7 @@ impl Program {
                 .map_or(stall, |&distance| distance.clamp(1, 63) as u8),
             (stall, false) => stall.max(1),
         };
+        let commits = description.special == Special::CommitCopies;
         let blocks_port = match description.special {
             Special::ErrorBarrier => issue.error_barrier_block,
             _ if description.class == sass::Class::ImadWide => issue.wide_multiply_block,
@@ -420,9 +428,16 @@ impl Program {
         };
         Ok(Row {
             distance,
-            wait_mask: control.wait_mask,
-            write_counter: control.write_counter.unwrap_or(7),
-            read_counter: control.read_counter.unwrap_or(7),
+            wait_mask: if scoreboards { 0 } else { control.wait_mask },
+            // DEPBAR waits for copies on scoreboards too.
+            write_counter: match control.write_counter {
+                Some(counter) if !scoreboards || commits => counter,
+                _ => 7,
+            },
+            read_counter: match control.read_counter {
+                Some(counter) if !scoreboards => counter,
+                _ => 7,
+            },
             path,
             queue: Queue::of(description),
             unit: timing.unit as u8,
@@ -530,6 +545,11 @@ impl Program {
     pub fn operands(&self, range: (u32, u8)) -> &[Operand] {
         &self.operands[range.0 as usize..range.0 as usize + range.1 as usize]
     }
+}
+
+/// Whether code comes without control bits: all zero, which no compiler writes.
+fn has_no_control_bits(descriptions: &[Description]) -> bool {
+    !descriptions.is_empty() && descriptions.iter().all(|d| d.control.encode().0 == 0)
 }
 
 /// What a read needs of the earlier writer.

@@ -9,7 +9,7 @@ use source::{
 
 use crate::barrier::Wait;
 use crate::copies::CopyGroups;
-use crate::dependence::{COUNTERS, Hold};
+use crate::dependence::{COUNTERS, Hold, Scoreboard};
 use crate::emulation::Emulation;
 use crate::event::{Event, RecordIndex};
 use crate::fence::{Fence, Orders};
@@ -116,6 +116,8 @@ pub struct Sm {
     pub(crate) freed: bool,
     pub(crate) effect: Effect,
     pub(crate) hazards: Hazards,
+    /// In place of control bits, if there.
+    pub(crate) scoreboard: Option<Box<Scoreboard>>,
     /// Only there if wrong control bits are to give wrong values.
     pub(crate) emulation: Option<Box<Emulation>>,
     /// Shared bytes that copies are writing; only fed when hazards are checked.
@@ -145,6 +147,11 @@ impl Sm {
     pub fn new(id: SmId, parameters: Arc<SmParameters>, launch: &Launch) -> Sm {
         let slots = (launch.warps_per_sm as usize).min(SLOTS * SUB_CORES);
         let instructions = launch.program.rows.len() as u32;
+        // Scoreboards leave nothing to go wrong.
+        let hazards = match launch.program.on_scoreboards {
+            true => HazardMode::Off,
+            false => launch.hazards,
+        };
         Sm {
             id,
             program: launch.program.clone(),
@@ -176,9 +183,12 @@ impl Sm {
             resident_ctas: 0,
             freed: false,
             effect: Effect::new(),
-            hazards: Hazards::new(launch.hazards, launch.program.places, slots),
-            emulation: (launch.hazards == HazardMode::Emulate)
-                .then(|| Box::new(Emulation::new(slots))),
+            hazards: Hazards::new(hazards, launch.program.places, slots),
+            scoreboard: launch.program.on_scoreboards.then(|| {
+                let places = launch.program.places;
+                Box::new(Scoreboard::new(&parameters.dependence, places, slots))
+            }),
+            emulation: (hazards == HazardMode::Emulate).then(|| Box::new(Emulation::new(slots))),
             copy_check: CopyCheck::default(),
             statistics: SmStatistics::default(),
             barrier_waits: Vec::new(),
@@ -377,7 +387,7 @@ impl Sm {
                 if counter != 7 {
                     self.counter_falls_of(slot, counter, generation);
                 }
-                self.hazards.sources_read(hazard, &self.program);
+                self.sources_read(hazard);
             }
             Event::ResultReady {
                 slot,
@@ -408,7 +418,7 @@ impl Sm {
                     self.counter_falls_of(slot, counter, generation);
                 }
                 if hazard != NO_HAZARD {
-                    self.hazards.retired(hazard, &self.program, self.now);
+                    self.entry_retired(hazard);
                 }
                 if variable {
                     self.instruction_done(slot);

@@ -6,6 +6,7 @@ use crate::dependence::COUNTERS;
 use crate::event::RecordIndex;
 use crate::front_end::fetch::Fetch;
 use crate::front_end::level0::Level0;
+use crate::issue::Policy;
 use crate::parameters::SmParameters;
 use crate::program::{Path, Program};
 use crate::register_file::{ReadPorts, WritePorts};
@@ -92,6 +93,8 @@ pub struct SubCore {
     pub nonzero: [u8; SLOTS],
     /// Counters raised by something that goes off the SM.
     pub long: [u8; SLOTS],
+    /// Which warp goes first.
+    pub policy: Policy,
     /// Warps younger than each warp.
     pub younger: [u16; SLOTS],
     /// The warp that issued last.
@@ -168,6 +171,7 @@ impl SubCore {
             nearly_full: 0,
             nonzero: [0; SLOTS],
             long: [0; SLOTS],
+            policy: parameters.issue.policy,
             younger: [0; SLOTS],
             greedy: NO_SLOT,
             others_from: 0,
@@ -214,6 +218,12 @@ impl SubCore {
         } else {
             self.dependent &= !(1 << slot);
         }
+    }
+
+    /// Whether what the warp's next instruction waits for goes off the SM.
+    #[inline]
+    pub fn waits_long(&self, slot: usize) -> bool {
+        self.long[slot] & self.wait[slot] & self.nonzero[slot] != 0
     }
 
     /// Next cycle after `now` in which the sub-core can do something without an event from outside.
@@ -303,7 +313,7 @@ impl Sm {
         let sub = &mut self.sub_cores[sub_core];
         if sub.fetch.wants() {
             sub.fetch
-                .fetch(&mut sub.level0, sub.greedy, &sub.younger, now);
+                .fetch(&mut sub.level0, sub.policy, sub.greedy, &sub.younger, now);
             if sub.level0.wants_link() {
                 self.level1.arm(&mut self.wheel, now);
             }

@@ -34,6 +34,8 @@ pub enum Command {
     Gpus(GpusArguments),
     /// Print what is known about a parameter of a GPU: value, source, confidence.
     Explain(ExplainArguments),
+    /// Print the bits that keeping dependences takes: control bits beside scoreboards.
+    Area(AreaArguments),
     /// Run experiments in SASS and compare with what machines were seen to do.
     Lab(LabArguments),
     /// Measure the simulator's own speed on its standing workloads.
@@ -251,6 +253,20 @@ pub struct GpusArguments {
 pub struct ExplainArguments {
     /// Key of a parameter, or the start of several; all without one.
     pub key: Option<String>,
+    /// The GPU.
+    #[arg(long, value_name = "NAME", default_value = "rtx-a6000")]
+    pub gpu: String,
+    /// Set a parameter first.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ListFormat,
+}
+
+/// Options of `area`.
+#[derive(Debug, Args)]
+pub struct AreaArguments {
     /// The GPU.
     #[arg(long, value_name = "NAME", default_value = "rtx-a6000")]
     pub gpu: String,

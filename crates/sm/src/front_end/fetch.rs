@@ -1,12 +1,13 @@
 //! Fetch arbitration and the instruction buffers of a sub-core (MODEL.md §4).
 //!
-//! One instruction per cycle and sub-core: for the warp that issued last, else for the youngest warp
-//! with room. An entry is reserved at the request and freed at issue; L0 access in cycle c, answer
+//! One instruction per cycle and sub-core: for the warp with room that the scheduler would try first, the
+//! one that issued last, else the youngest. An entry is reserved at the request and freed at issue; L0 access in cycle c, answer
 //! latch c + 1, decode c + 2, issue from c + 3 on.
 
 use std::collections::VecDeque;
 
 use super::level0::{Access, Level0};
+use crate::issue::Policy;
 use crate::ring::MaskRing;
 
 hardware::parameters! {
@@ -167,25 +168,22 @@ impl Fetch {
         self.becomes_valid.next(now)
     }
 
-    /// One fetch in cycle `now`: for `last_issued` if it has room, else for the youngest with room.
-    /// `younger[slot]` is the set of warps younger than `slot`. A hit takes the answer latch; without one
+    /// One fetch in cycle `now`, for the warp with room that `policy` puts first. `younger[slot]` is the
+    /// set of warps younger than `slot`. A hit takes the answer latch; without one
     /// a fetch that waited gets it (that is how the greedy warp runs through a line that others wait for:
     /// MODEL.md §3.4 a).
     #[inline]
     pub fn fetch(
         &mut self,
         level0: &mut Level0,
+        policy: Policy,
         last_issued: usize,
         younger: &[u16; 16],
         now: u64,
     ) {
         let mut room = self.room;
         while room != 0 {
-            let slot = if room >> last_issued & 1 == 1 {
-                last_issued
-            } else {
-                crate::issue::cggty::youngest(room, younger)
-            };
+            let slot = policy.select(room, last_issued, younger);
             if self.not_before[slot] > now {
                 room &= !(1 << slot);
                 continue;

@@ -1,13 +1,43 @@
 //! Issue: which warp goes next, and what happens to it in that cycle (MODEL.md §2).
 //!
-//! `cggty` holds the policy, `select` the conditions a candidate must meet, `effects` what issuing does.
+//! `cggty`, `gto` and `lrr` hold the policies, `select` the conditions a candidate must meet and what issuing
+//! does.
 
 pub mod cggty;
+mod gto;
+mod lrr;
 mod select;
+
+hardware::choice! {
+    /// Which warp of a sub-core the scheduler tries first.
+    pub enum Policy {
+        /// The one that issued last, else the youngest.
+        Cggty = "cggty",
+        /// The one that issued last, else the oldest.
+        Gto = "gto",
+        /// The next in turn behind the one that issued last.
+        Lrr = "lrr",
+    }
+}
+
+impl Policy {
+    /// The warp to try first among `candidates` (not empty); `last` issued last, `younger[slot]` are the
+    /// warps younger than `slot`.
+    #[inline]
+    pub fn select(self, candidates: u16, last: usize, younger: &[u16; 16]) -> usize {
+        match self {
+            Policy::Cggty => cggty::select(candidates, last, younger),
+            Policy::Gto => gto::select(candidates, last, younger),
+            Policy::Lrr => lrr::select(candidates, last),
+        }
+    }
+}
 
 hardware::parameters! {
     /// The issue stage.
     pub struct IssueParameters = "issue" {
+        /// Which warp goes first, in issue and in fetch.
+        policy: Policy, "", ..;
         /// Distance to the warp's next instruction after stall 0 with yield.
         stall_zero_yield: u64, "cycles", 1..=63;
         /// Distance after stall counts 12 to 15 without yield, which do not mean what they say.

@@ -3,7 +3,7 @@
 
 use source::{Cycle, Fault, LaneMask, Operation, Pc, Source, Special, WarpSlot};
 
-use super::cggty;
+use super::Policy;
 use crate::copies::Closed;
 use crate::dependence::Hold;
 use crate::event::Event;
@@ -45,8 +45,18 @@ impl Sm {
         let mut first_reason = None;
         while candidates != 0 {
             let sub = &mut self.sub_cores[sub_core];
-            let slot = cggty::select(candidates, greedy, &sub.younger);
+            let slot = sub.policy.select(candidates, greedy, &sub.younger);
             candidates &= !(1 << slot);
+            if self.scoreboard.is_some() && self.scoreboard_blocks(sub_core, slot) {
+                let long = self.sub_cores[sub_core].waits_long(slot);
+                first_reason.get_or_insert(if long {
+                    StallReason::LongScoreboard
+                } else {
+                    StallReason::ShortScoreboard
+                });
+                continue;
+            }
+            let sub = &mut self.sub_cores[sub_core];
             let row = &self.program.rows[sub.pc[slot] as usize];
             let mut unit = row.unit;
             if row.path == Path::Fixed {
@@ -66,7 +76,7 @@ impl Sm {
                     self.level1.arm(&mut self.wheel, now);
                     if sub.constant_missed >> slot & 1 == 0 {
                         sub.constant_missed |= 1 << slot;
-                        if slot == greedy {
+                        if slot == greedy && sub.policy != Policy::Lrr {
                             let hold = self.parameters.issue.constant_hold as u64;
                             sub.others_from = now + hold.saturating_sub(1);
                         }
@@ -137,16 +147,19 @@ impl Sm {
 
         let row = &self.program.rows[pc as usize];
         let variable = row.path != Path::Fixed;
-        let hazard = self.hazards.issue(
-            &self.program,
-            row,
-            pc,
-            warp_slot,
-            lanes,
-            active,
-            now,
-            variable,
-        );
+        let hazard = match &mut self.scoreboard {
+            None => self.hazards.issue(
+                &self.program,
+                row,
+                pc,
+                warp_slot,
+                lanes,
+                active,
+                now,
+                variable,
+            ),
+            Some(scoreboard) => scoreboard.issue(&self.program, row, pc, warp_slot, now, variable),
+        };
         if self.emulation.is_some() {
             self.enter_emulated(warp_slot, pc, hazard);
         }
@@ -422,7 +435,7 @@ impl Sm {
                 StallReason::Idle
             };
         }
-        let slot = cggty::select(sub.present, sub.greedy, &sub.younger);
+        let slot = sub.policy.select(sub.present, sub.greedy, &sub.younger);
         let bit = 1u16 << slot;
         if sub.held & bit != 0 {
             self.held_reason(sub_core, slot)
@@ -431,7 +444,7 @@ impl Sm {
         } else if sub.fetch.waits_for_instruction(slot) {
             StallReason::NoInstruction
         } else if sub.dependent & bit != 0 {
-            if sub.long[slot] & sub.wait[slot] & sub.nonzero[slot] != 0 {
+            if sub.waits_long(slot) {
                 StallReason::LongScoreboard
             } else {
                 StallReason::ShortScoreboard

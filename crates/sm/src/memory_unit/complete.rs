@@ -18,9 +18,9 @@ impl Sm {
         if counter != NO_COUNTER {
             self.counter_falls(slot, counter);
         }
-        self.hazards.sources_read(hazard, &self.program);
+        self.sources_read(hazard);
         if uncounted && self.program.rows[pc as usize].answers_with_sources() {
-            self.hazards.result_written(hazard, &self.program, self.now);
+            self.result_written(hazard);
         }
     }
 
@@ -95,12 +95,12 @@ impl Sm {
             if read != NO_COUNTER {
                 self.counter_falls(slot, read);
             }
-            self.hazards.sources_read(hazard, &self.program);
+            self.sources_read(hazard);
         }
         if write != NO_COUNTER {
             self.counter_falls(slot, write);
         }
-        self.hazards.result_written(hazard, &self.program, self.now);
+        self.result_written(hazard);
     }
 
     /// The read half of an LDGSTS is done: the counter falls a little later, the data go on to shared
@@ -143,7 +143,7 @@ impl Sm {
             // The instruction itself; packets that a plain store sent are acknowledged one by one.
             self.acknowledged(order);
         }
-        self.hazards.retired(hazard, &self.program, self.now);
+        self.entry_retired(hazard);
         if operation == source::Operation::CopyToShared {
             self.copy_check.done(index);
             if self.emulation.is_some() {

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 mod against;
+mod area;
 mod asm;
 mod assembly;
 mod bench;
@@ -26,6 +27,7 @@ pub fn run(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Disasm(arguments) => disasm::run(&arguments, out),
         Command::Coverage(arguments) => coverage::run(&arguments, out),
         Command::Gpus(arguments) => gpus::run(&arguments, out),
+        Command::Area(arguments) => area::run(&arguments, out),
         Command::Explain(arguments) => explain::run(&arguments, out),
         Command::Lab(arguments) => lab::run(&arguments, out),
         Command::Bench(arguments) => bench::run(&arguments, out),
