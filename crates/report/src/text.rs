@@ -272,11 +272,7 @@ fn write_memory(out: &mut String, timing: &Timing) -> fmt::Result {
 
 fn write_hazards(out: &mut String, hazards: Option<&[HazardReport]>, style: Style) -> fmt::Result {
     let Some(hazards) = hazards else {
-        return line(
-            out,
-            "hazards",
-            "not looked for (--hazards off, or scoreboards)",
-        );
+        return line(out, "hazards", "not looked for (--hazards off)");
     };
     if hazards.is_empty() {
         return line(out, "hazards", &style.good("none"));

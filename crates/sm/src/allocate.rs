@@ -71,7 +71,9 @@ impl Sm {
                 variable: false,
                 generation,
             };
-            self.wheel.schedule(result + 1, event);
+            // A counter is seen to fall a cycle later, a scoreboard at once (MODEL.md §9.2).
+            let seen = if falls { result + 1 } else { result };
+            self.wheel.schedule(seen, event);
         }
     }
 

@@ -51,6 +51,22 @@ const MACHINES: &[(&str, &[&str])] = &[
     (
         "rtx-a6000",
         &[
+            "dependence.mode=scoreboard_war",
+            "dependence.consumers=1",
+            "issue.policy=lrr",
+        ],
+    ),
+    (
+        "a100-sxm4-40gb",
+        &[
+            "dependence.mode=scoreboard",
+            "dependence.release=bypass",
+            "issue.policy=gto",
+        ],
+    ),
+    (
+        "rtx-a6000",
+        &[
             "l0_instruction_cache.perfect=true",
             "constant_operand_cache.perfect=true",
             "barrier.hold=1",
