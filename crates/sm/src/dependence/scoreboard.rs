@@ -87,6 +87,7 @@ struct Entry {
     slot: u8,
     generation: u8,
     pc: u32,
+    issued: u64,
     reads_pending: bool,
     writes_pending: bool,
 }
@@ -214,6 +215,7 @@ impl Scoreboard {
             slot,
             generation: table.generation,
             pc,
+            issued: now,
             reads_pending: self.counts_readers && row.reads.1 > 0,
             writes_pending: row.writes.1 > 0,
         };
@@ -261,7 +263,10 @@ impl Scoreboard {
         for mark in program.marks(program.rows[entry.pc as usize].writes) {
             let first = mark.first as usize;
             for place in &mut table.places[first..first + mark.count as usize] {
-                place.written = Written::Settled;
+                // By bypass a younger instruction may have come to write it too.
+                if place.issued == entry.issued {
+                    place.written = Written::Settled;
+                }
             }
         }
         Some(entry.slot)
