@@ -19,6 +19,8 @@ KERNEL(double_exact) {
     ROW(1.0 / x);
     ROW(sqrt(fabs(x)));
     ROW(fma(x, y, -1.0));
+    ROW(fmod(x, y));
+    ROW(remainder(x, y));
     ROW(rint(x));
     ROW(round(x));
 }
@@ -35,8 +37,10 @@ KERNEL(double_1_ulp) {
     ROW(log1p(x));
     ROW(rsqrt(x));
     ROW(cbrt(x));
+    ROW(rcbrt(x));
     ROW(cosh(x));
     ROW(tanh(x));
+    ROW(rhypot(x, y));
 }
 
 KERNEL(double_2_ulps) {
@@ -45,6 +49,7 @@ KERNEL(double_2_ulps) {
     ROW(cos(x));
     ROW(tan(x));
     ROW(sinpi(x));
+    ROW(cospi(x));
     ROW(pow(fabs(x), y));
     ROW(hypot(x, y));
     ROW(asin(x));
@@ -56,17 +61,46 @@ KERNEL(double_2_ulps) {
     ROW(erf(x));
 }
 
-KERNEL(double_5_ulps) {
+KERNEL(double_3_ulps) {
     int row = 0;
     ROW(asinh(x));
     ROW(acosh(x));
-    ROW(erfc(x));
+}
+
+KERNEL(double_4_ulps) {
+    int row = 0;
     ROW(lgamma(x));
+    ROW(erfcx(x));
+}
+
+KERNEL(double_5_ulps) {
+    int row = 0;
+    ROW(erfc(x));
     ROW(erfinv(x));
+    ROW(normcdf(x));
+}
+
+KERNEL(double_6_ulps) {
+    int row = 0;
+    ROW(erfcinv(x));
+    ROW(cyl_bessel_i0(x));
+    ROW(cyl_bessel_i1(x));
+}
+
+KERNEL(double_7_ulps) {
+    int row = 0;
+    ROW(j0(x));
+    ROW(j1(x));
+    ROW(y0(x));
+    ROW(y1(x));
+}
+
+KERNEL(double_8_ulps) {
+    int row = 0;
+    ROW(normcdfinv(x));
 }
 
 KERNEL(double_10_ulps) {
     int row = 0;
     ROW(tgamma(x));
-    ROW(normcdf(x));
 }

@@ -1,11 +1,20 @@
 #!/usr/bin/env python3
-"""Writes the inputs and expected results of the mathlib kernels: for each kernel `<kernel>.x.bin`,
-`<kernel>.y.bin` and `<kernel>.expected.bin`, little-endian, results correctly rounded from 400 bits.
+"""Writes the inputs and expected results of the mathlib kernels: for each kernel of single.cu and
+double.cu `<kernel>.x.bin`, `<kernel>.y.bin` and `<kernel>.expected.bin`, little-endian, results
+correctly rounded from at least 400 bits, and its launch file. The rows of a kernel are those of its
+source.
+
+Where the reference is weak: 256 arguments a function are a sample, no proof of a maximum; the
+functions that mpmath lacks (the inverses of erfc and normcdf, erfcx) are made from those it has,
+and the inverses checked by what they invert.
 
 Usage: make_tables.py   (in this folder; needs mpmath)
 """
+import glob
 import math
+import os
 import random
+import re
 import struct
 from fractions import Fraction
 
@@ -84,7 +93,73 @@ def root3(x):
 
 
 def lgamma(x):
+    if x > 0:
+        return mpmath.loggamma(x)
     return mpmath.log(abs(mpmath.gamma(x)))
+
+
+def erfc(x):
+    # Beyond the range of double precision.
+    if abs(x) > 100:
+        return mpf(0 if x > 0 else 2)
+    return mpmath.erfc(x)
+
+
+def erfcx(x):
+    """exp(x^2) erfc(x); for large x the asymptotic series, whose least term is about exp(-x^2)."""
+    if x < -100:
+        return mpmath.inf
+    if x < 100:
+        return mpmath.exp(x * x) * mpmath.erfc(x)
+    total = term = mpf(1)
+    for k in range(1, 200):
+        term *= -(2 * k - 1) / (2 * x * x)
+        total += term
+    return total / (x * mpmath.sqrt(mpmath.pi))
+
+
+def erfcinv(y):
+    """By Newton's method from a bisected start; mpmath has the inverse of erf alone."""
+    if y == 1:
+        return mpf(0)
+    if y > 1:
+        return -erfcinv(2 - y)
+    least, most = mpf(0), mpf(60)
+    with mpmath.workprec(60):
+        while most - least > least * mpf(2) ** -30:
+            middle = (least + most) / 2
+            if mpmath.erfc(middle) > y:
+                least = middle
+            else:
+                most = middle
+    x = least
+    with mpmath.workprec(600):
+        for _ in range(6):
+            x += (mpmath.erfc(x) - y) * mpmath.sqrt(mpmath.pi) / 2 * mpmath.exp(x * x)
+        assert abs(mpmath.erfc(x) / y - 1) < mpf(2) ** -400, y
+    return x
+
+
+def normcdfinv(p):
+    with mpmath.workprec(600):
+        return -mpmath.sqrt(2) * erfcinv(2 * mpf(p))
+
+
+def bessel_i(order):
+    # Beyond the range of double precision from here on.
+    infinity = lambda x: mpmath.inf if order == 0 or x > 0 else -mpmath.inf
+    return lambda x, y: mpmath.besseli(order, mpf(x)) if abs(x) < 800 else infinity(x)
+
+
+def with_poles(function, poles):
+    """A function on an interval at whose ends it is infinite."""
+
+    def call(x, y):
+        if x in poles:
+            return poles[x]
+        return function(mpf(x)) if min(poles) < x < max(poles) else None
+
+    return call
 
 
 EXACT = {
@@ -129,58 +204,100 @@ FUNCTIONS = {
     "pow": lambda x, y: mpf(abs(x)) ** mpf(y),
     "hypot": lambda x, y: mpmath.hypot(mpf(x), mpf(y)),
     "atan2": lambda x, y: mpmath.atan2(mpf(x), mpf(y)),
-    "erfc": plain(mpmath.erfc),
+    "erfc": plain(erfc),
     "erfinv": within(mpmath.erfinv, -1, 1),
     "lgamma": plain(lgamma),
     "tgamma": plain(mpmath.gamma),
-    "normcdf": plain(mpmath.ncdf),
+    "normcdf": plain(lambda x: erfc(-x / mpmath.sqrt(2)) / 2),
+    "erfcx": plain(erfcx),
+    "erfcinv": with_poles(erfcinv, {0: mpmath.inf, 2: -mpmath.inf}),
+    "normcdfinv": with_poles(normcdfinv, {0: -mpmath.inf, 1: mpmath.inf}),
+    "rhypot": lambda x, y: 1 / mpmath.sqrt(mpf(x) ** 2 + mpf(y) ** 2),
+    "cyl_bessel_i0": bessel_i(0),
+    "cyl_bessel_i1": bessel_i(1),
+    "j0": plain(lambda x: mpmath.besselj(0, x)),
+    "j1": plain(lambda x: mpmath.besselj(1, x)),
+    "y0": positive(lambda x: mpmath.bessely(0, x)),
+    "y1": positive(lambda x: mpmath.bessely(1, x)),
 }
 FUNCTIONS.update(EXACT)
 
-# The rows of each kernel in its order.
-KERNELS = {
-    "single_exact": "x / y,1 / x,sqrt,fma,fmod,remainder,rint,round",
-    "single_1_ulp": "cbrt,rcbrt,log,log2,log1p,expm1,sinpi,cospi",
-    "single_2_ulps": "sin,cos,exp,exp2,exp10,log10,rsqrt,tanh,erf,asin,acos,atan,cosh",
-    "single_4_ulps": "tan,pow,hypot,atan2,sinh,asinh,acosh,atanh,erfc,erfinv",
-    "single_6_ulps": "lgamma,tgamma,normcdf",
-    "double_exact": "x / y,1 / x,sqrt,fma,rint,round",
-    "double_1_ulp": "exp,exp2,exp10,expm1,log,log2,log10,log1p,rsqrt,cbrt,cosh,tanh",
-    "double_2_ulps": "sin,cos,tan,sinpi,pow,hypot,asin,acos,atan,atan2,sinh,atanh,erf",
-    "double_5_ulps": "asinh,acosh,erfc,lgamma,erfinv",
-    "double_10_ulps": "tgamma,normcdf",
-}
+
+
+def kernels(stem):
+    """The kernels of a source: name and functions, in the order of its rows."""
+    with open(f"{stem}.cu", encoding="utf-8") as file:
+        text = file.read()
+    for name, body in re.findall(r"^KERNEL\((\w+)\) \{(.*?)^\}", text, re.MULTILINE | re.DOTALL):
+        rows = [re.sub(r"f?\(.*", "", row) if stem == "single" else re.sub(r"\(.*", "", row)
+                for row in re.findall(r"ROW\((.*)\);", body)]
+        yield name, [re.sub(r"1\.0f?", "1", row) for row in rows]
 
 
 def single(value):
     return struct.unpack("<f", struct.pack("<f", value))[0]
 
 
-def arguments(kernel, double):
-    """Numbers at which functions change, small ones, numbers of all magnitudes."""
+def gamma_arguments(source, names, double):
+    """Where the guide's bounds hold: outside an interval of negative numbers for lgamma."""
+    poles = [-10.001, -2.264] if not double else [-23.0001, -2.2637]
+    most = 172 if double else 35
+    while True:
+        kind = source.randrange(4)
+        if kind == 0:
+            v = source.uniform(-2.2, 6)
+        elif kind == 1:
+            v = source.uniform(0, most)
+        elif kind == 2:
+            v = source.uniform(-40, 0)
+        else:
+            v = source.choice([1, -1]) * 2.0 ** source.uniform(-100, 20)
+            v = abs(v) if abs(v) > 40 else v
+        if "lgamma" in names and poles[0] <= v <= poles[1]:
+            continue
+        if "tgamma" in names and v > 500:
+            continue
+        yield v
+
+
+def wide_arguments(source, names, double):
+    """Small ones, around 1 and numbers of all magnitudes."""
+    large = 1000 if double else 120
+    while True:
+        kind = source.randrange(5)
+        if kind == 0:
+            yield source.uniform(-1, 1)
+        elif kind == 1:
+            yield source.uniform(-10, 10)
+        elif kind == 2:
+            yield source.uniform(0, 100)
+        elif kind == 3:
+            yield source.choice([1, -1]) * 2.0 ** source.uniform(-24, 24)
+        else:
+            yield source.choice([1, -1]) * 2.0 ** source.uniform(-large, large)
+
+
+def arguments(kernel, names, double):
+    """First numbers at which functions change, then random ones."""
     source = random.Random(kernel)
-    edges = [1.0, -1.0, 0.5, -0.5, 2.0, 1.5, 3.0, 10.0, 100.0, -100.0, 0.25, 0.75, 80.0, -80.0]
-    edges += [math.pi, -math.pi, math.pi / 2, 1 - 2.0**-24, 1 + 2.0**-23, 2.0**-130, -(2.0**-140)]
-    # The guide's bound of lgamma holds outside an interval of negative arguments.
-    if "lgamma" in KERNELS[kernel] or "tgamma" in KERNELS[kernel]:
-        x = [v for v in edges if -2 < v < 35 and v != -1.0]
-        while len(x) < N:
-            v = source.uniform(-2.2, 34.0) if source.random() < 0.8 else source.uniform(-40, -24)
-            x.append(v)
+    x = [1.0, -1.0, 0.5, -0.5, 2.0, 1.5, 3.0, 10.0, 100.0, -100.0, 0.25, 0.75, 80.0, -80.0]
+    x += [math.pi, -math.pi, math.pi / 2, 1 - 2.0**-24, 1 + 2.0**-23, 2.0**-130, -(2.0**-140)]
+    if "lgamma" in names or "tgamma" in names:
+        x = [v for v in x if -2 < v < 35 and v != -1.0]
+        more = gamma_arguments(source, names, double)
+    elif "j0" in names:
+        # The guide gives bounds in units in the last place below 8 alone.
+        x = [v for v in x if abs(v) < 8]
+        more = (source.uniform(-8, 8) if source.random() < 0.4 else
+                2.0 ** source.uniform(-30, 3) for _ in iter(int, 1))
     else:
-        x = list(edges)
-        large = 100 if double else 24
-        while len(x) < N:
-            kind = source.randrange(4)
-            if kind == 0:
-                v = source.uniform(-1, 1)
-            elif kind == 1:
-                v = source.uniform(-10, 10)
-            elif kind == 2:
-                v = source.uniform(0, 100)
-            else:
-                v = source.choice([1, -1]) * 2.0 ** source.uniform(-large, large)
-            x.append(v)
+        more = wide_arguments(source, names, double)
+    while len(x) < N:
+        x.append(next(more))
+    if "erfcinv" in names or "normcdfinv" in names:
+        # Results of probabilities close to 0, too.
+        for k in range(40, N, 2):
+            x[k] = 2.0 ** source.uniform(-1000 if double else -120, 1)
     y = [source.uniform(-8, 8) for _ in range(N)]
     if "exact" in kernel:
         for k in range(40, N):
@@ -193,12 +310,14 @@ def arguments(kernel, double):
 
 
 def main():
-    for kernel, names in KERNELS.items():
+    for old in glob.glob("*.bin") + glob.glob("*.toml"):
+        os.remove(old)
+    for kernel, names in list(kernels("single")) + list(kernels("double")):
         double = kernel.startswith("double")
-        x, y = arguments(kernel, double)
+        x, y = arguments(kernel, names, double)
         # A remainder by something tiny has a quotient of hundreds of bits: exact all the same.
         rows = []
-        for name in names.split(","):
+        for name in names:
             for i in range(N):
                 value = rounded(guarded(FUNCTIONS[name])(x[i], y[i]), double)
                 # Zeros of these have the sign of the argument.
@@ -246,7 +365,7 @@ type = "{element}"
 count = {len(rows)}
 init = {{ fill = -1.0 }}
 
-# Rows: {names.replace(',', ', ')}.
+# Rows: {', '.join(names)}.
 [[check]]
 reference = "expected"
 tolerance = {{ ulps = {tolerance} }}

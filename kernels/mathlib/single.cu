@@ -52,25 +52,47 @@ KERNEL(single_2_ulps) {
     ROW(acosf(x));
     ROW(atanf(x));
     ROW(coshf(x));
+    ROW(erfinvf(x));
+    ROW(rhypotf(x, y));
+}
+
+KERNEL(single_3_ulps) {
+    int row = 0;
+    ROW(hypotf(x, y));
+    ROW(atan2f(x, y));
+    ROW(sinhf(x));
+    ROW(asinhf(x));
+    ROW(atanhf(x));
 }
 
 KERNEL(single_4_ulps) {
     int row = 0;
     ROW(tanf(x));
     ROW(powf(fabsf(x), y));
-    ROW(hypotf(x, y));
-    ROW(atan2f(x, y));
-    ROW(sinhf(x));
-    ROW(asinhf(x));
     ROW(acoshf(x));
-    ROW(atanhf(x));
     ROW(erfcf(x));
-    ROW(erfinvf(x));
+    ROW(erfcinvf(x));
+    ROW(erfcxf(x));
+}
+
+KERNEL(single_5_ulps) {
+    int row = 0;
+    ROW(tgammaf(x));
+    ROW(normcdff(x));
+    ROW(normcdfinvf(x));
 }
 
 KERNEL(single_6_ulps) {
     int row = 0;
     ROW(lgammaf(x));
-    ROW(tgammaf(x));
-    ROW(normcdff(x));
+    ROW(cyl_bessel_i0f(x));
+    ROW(cyl_bessel_i1f(x));
+}
+
+KERNEL(single_9_ulps) {
+    int row = 0;
+    ROW(j0f(x));
+    ROW(j1f(x));
+    ROW(y0f(x));
+    ROW(y1f(x));
 }
