@@ -4,14 +4,14 @@
 /// A target: takes any bytes.
 pub type Target = fn(&[u8]);
 
-/// All targets, by the name of their corpus.
-pub const TARGETS: [(&str, Target); 6] = [
-    ("decoder", decoder),
-    ("printer", printer),
-    ("assembler", assembler),
-    ("cubin", cubin),
-    ("fatbin", fatbin),
-    ("launch_file", launch_file),
+/// All targets with the folder of their corpus: the printer's inputs are the decoder's.
+pub const TARGETS: [(&str, &str, Target); 6] = [
+    ("decoder", "decoder", decoder),
+    ("printer", "decoder", printer),
+    ("assembler", "assembler", assembler),
+    ("cubin", "cubin", cubin),
+    ("fatbin", "fatbin", fatbin),
+    ("launch_file", "launch_file", launch_file),
 ];
 
 /// The words of the input for the architecture that its first byte chooses, with their addresses.

@@ -9,8 +9,8 @@ use std::path::Path;
 #[test]
 fn every_corpus_is_replayed() {
     let corpora = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    for (name, target) in targets::TARGETS {
-        let folder = corpora.join(name);
+    for (name, corpus, target) in targets::TARGETS {
+        let folder = corpora.join(corpus);
         let entries = std::fs::read_dir(&folder);
         let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
         let mut inputs = 0;
