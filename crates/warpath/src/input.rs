@@ -63,6 +63,16 @@ pub fn load_cubins(path: &Path) -> Result<Vec<Cubin>, Failure> {
     let bytes = read_code(path)?;
     let container = Container::parse(&bytes).map_err(wrong)?;
     let unpacked = container.cubins().map_err(wrong)?;
+    if unpacked.is_empty() {
+        let holds = match &container {
+            Container::Fatbins(fatbins) if fatbins.iter().any(|one| !one.images.is_empty()) => {
+                "PTX alone; compile with -arch=sm_86, for instance"
+            }
+            _ => "no image at all",
+        };
+        let name = path.display();
+        return Err(Problem::new(format!("{name}: no cubin: the file holds {holds}")).input());
+    }
     let cubins = unpacked.iter().map(|each| Cubin::parse(&each.bytes));
     cubins.map(|cubin| cubin.map_err(wrong)).collect()
 }
