@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Remakes the committed cubins of kernels/ with the tools that scripts/install-toolchain.sh installs.
 #
-# Usage: scripts/build-kernels.sh [SOURCE.cu …]      (default: every source of kernels/)
+# Usage: scripts/build-kernels.sh [SOURCE.cu|SOURCE.ptx …]   (default: every source of kernels/)
 #
-# kernels/<folder>/<name>.cu becomes <name>.<architecture>.cubin beside it, for every architecture
+# kernels/<folder>/<name>.cu (or .ptx) becomes <name>.<architecture>.cubin beside it, for every architecture
 # below, or for those that its launch files name (`architectures`). The sources of kernels/abi/ and a few others are also assembled by the releases 11.8 and
 # 12.9, whose cubins have the older ABI: kernels/abi/<name>.cuda-<release>.<architecture>.cubin.
 set -euo pipefail
@@ -21,7 +21,7 @@ fi
 architectures_of() {
     local folder name launch named list=()
     folder="$(dirname "$1")"
-    name="$(basename "$1" .cu)"
+    name="$(basename "${1%.*}")"
     for launch in "$folder"/*.toml; do
         grep -qs "^cubin = \"$name\.{arch}\.cubin\"" "$launch" || continue
         named="$(sed -n 's/^architectures = \[\(.*\)\]/\1/p' "$launch" | tr -d '",')"
@@ -41,8 +41,13 @@ architectures_of() {
 # Compiles inside the source's own folder, so that no path of this machine enters a cubin.
 build_current() {
     local source="$1" name architecture
-    name="$(basename "$source" .cu)"
+    name="$(basename "${source%.*}")"
     for architecture in $(architectures_of "$source"); do
+        if [[ "$source" == *.ptx ]]; then
+            (cd "$(dirname "$source")" &&
+                "$tools/ptxas" -O3 "-arch=$architecture" -o "$name.$architecture.cubin" "$name.ptx")
+            continue
+        fi
         (cd "$(dirname "$source")" &&
             "$tools/nvcc" -O3 -std=c++17 "-arch=$architecture" -cubin \
                 -o "$name.$architecture.cubin" "$name.cu")
@@ -75,12 +80,12 @@ build_older() {
 if (($# > 0)); then
     sources=("$@")
 else
-    mapfile -t sources < <(find "$root/kernels" -name '*.cu' | sort)
+    mapfile -t sources < <(find "$root/kernels" -name '*.cu' -o -name '*.ptx' | sort)
 fi
 
 for source in "${sources[@]}"; do
     echo "${source#"$root/"}"
-    name="$(basename "$source" .cu)"
+    name="$(basename "${source%.*}")"
     build_current "$source"
     if [[ "$(realpath "$source")" == "$root/kernels/abi/"* || " ${older[*]} " == *" $name "* ]]; then
         build_older "$source"

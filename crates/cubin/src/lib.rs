@@ -48,6 +48,8 @@ pub use info::{InfoRecord, InfoValue};
 pub use kernel::{Function, FunctionSymbol, Kernel, Parameter};
 pub use lines::{Line, LineTable};
 
-pub use load::{EXTERN_STRIDE, GlobalImage, LoadBases, Loaded, LoadedExtern, LoadedFunction};
+pub use load::{
+    EXTERN_STRIDE, GlobalImage, LoadBases, Loaded, LoadedExtern, LoadedFunction, Reference,
+};
 pub use relocation::{Relocation, RelocationKind};
 pub use write::{NewCubin, NewKernel, WriteError};

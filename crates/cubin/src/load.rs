@@ -43,6 +43,25 @@ pub struct Loaded {
     pub constants: Vec<ConstantBank>,
     /// External functions in the order of [`Cubin::externs`].
     pub externs: Vec<LoadedExtern>,
+    /// Where handles of bound textures and surfaces are wanted, in the order of the relocations.
+    pub references: Vec<Reference>,
+    /// Code sections with a relocation that is not understood, and the first such relocation of each:
+    /// what else the cubin holds can run.
+    pub refused: Vec<(SectionIndex, CubinError)>,
+}
+
+/// A place in a constant bank that holds the handle of what is bound to a texture or surface
+/// reference (`.texref`, `.surfref`) when a kernel starts; zero as loaded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// The reference's name.
+    pub name: String,
+    /// Whether it is a surface reference.
+    pub is_surface: bool,
+    /// The section of the constant bank.
+    pub section: SectionIndex,
+    /// Offset of 4 bytes in the bank.
+    pub offset: u64,
 }
 
 /// A code section at its address.
@@ -175,11 +194,28 @@ impl Cubin {
             initial.push((section.offset, section.data.clone()));
         }
 
+        let mut references = Vec::new();
+        let mut refused: Vec<(SectionIndex, CubinError)> = Vec::new();
         for relocation in self.relocations() {
             if relocation.kind == RelocationKind::None {
                 continue;
             }
-            let value = self.value_of(relocation, &places)?;
+            if let Some(reference) = self.reference(relocation)? {
+                references.push(reference);
+                continue;
+            }
+            let section = relocation.section;
+            let is_code = matches!(targets.get(&section), Some(Target::Code(_)));
+            let value = match self.value_of(relocation, &places) {
+                Ok(value) => value,
+                Err(error @ CubinError::UnsupportedRelocation { .. }) if is_code => {
+                    if refused.iter().all(|(known, _)| *known != section) {
+                        refused.push((section, error));
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             let bytes = match targets.get(&relocation.section) {
                 Some(&Target::Code(at)) => functions.get_mut(at).map(|f| f.code.as_mut_slice()),
                 Some(&Target::Constant(at)) => constants.get_mut(at).map(|b| b.data.as_mut_slice()),
@@ -200,7 +236,35 @@ impl Cubin {
             },
             constants,
             externs,
+            references,
+            refused,
         })
+    }
+
+    /// The place of a handle, if the relocation is for one.
+    fn reference(&self, relocation: &Relocation) -> Result<Option<Reference>, CubinError> {
+        let is_surface = match relocation.kind {
+            RelocationKind::TextureHandle => false,
+            RelocationKind::SurfaceHandle => true,
+            _ => return Ok(None),
+        };
+        let section = relocation.section;
+        let symbol = self.symbol(relocation.symbol);
+        let in_a_bank = self.constant_banks().iter().any(|b| b.section == section);
+        match symbol {
+            Some(symbol) if in_a_bank => Ok(Some(Reference {
+                name: symbol.name.clone(),
+                is_surface,
+                section,
+                offset: relocation.offset,
+            })),
+            _ => Err(CubinError::UnresolvedSymbol {
+                section: self.section_name(section).map(shorten).unwrap_or_default(),
+                offset: relocation.offset,
+                symbol: symbol.map(|s| shorten(&s.name)).unwrap_or_default(),
+                reason: "is a handle that no constant bank holds".to_owned(),
+            }),
+        }
     }
 
     /// Bytes that the code sections take up when loaded at a multiple of their largest alignment.
@@ -281,7 +345,10 @@ impl Cubin {
             }
         };
         match relocation.kind {
-            RelocationKind::None | RelocationKind::Unsupported(_) => {}
+            RelocationKind::None
+            | RelocationKind::TextureHandle
+            | RelocationKind::SurfaceHandle
+            | RelocationKind::Unsupported(_) => {}
             RelocationKind::Absolute64 | RelocationKind::Generic64 => {
                 write(at, &value.to_le_bytes());
             }

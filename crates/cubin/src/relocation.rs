@@ -29,6 +29,11 @@ pub enum RelocationKind {
     /// R_CUDA_ABS47_34 (58): address bits 2–48 into bits 34–80 of an instruction, the target of
     /// CALL.ABS and JMP.
     Target47,
+    /// R_CUDA_TEX_HEADER_INDEX (6): the 32-bit handle of the texture that is bound to a texture
+    /// reference.
+    TextureHandle,
+    /// R_CUDA_SURF_HEADER_INDEX (52): that of the surface bound to a surface reference.
+    SurfaceHandle,
     /// A type that the loader does not know, by its number.
     Unsupported(u32),
 }
@@ -40,6 +45,8 @@ impl RelocationKind {
             0 => RelocationKind::None,
             2 => RelocationKind::Absolute64,
             4 => RelocationKind::Generic64,
+            6 => RelocationKind::TextureHandle,
+            52 => RelocationKind::SurfaceHandle,
             56 => RelocationKind::Low32,
             57 => RelocationKind::High32,
             58 => RelocationKind::Target47,
@@ -53,6 +60,8 @@ impl RelocationKind {
             RelocationKind::None => 0,
             RelocationKind::Absolute64 => 2,
             RelocationKind::Generic64 => 4,
+            RelocationKind::TextureHandle => 6,
+            RelocationKind::SurfaceHandle => 52,
             RelocationKind::Low32 => 56,
             RelocationKind::High32 => 57,
             RelocationKind::Target47 => 58,
@@ -73,6 +82,7 @@ impl RelocationKind {
     fn reach(self) -> u64 {
         match self {
             RelocationKind::None | RelocationKind::Unsupported(_) => 0,
+            RelocationKind::TextureHandle | RelocationKind::SurfaceHandle => 4,
             RelocationKind::Absolute64 | RelocationKind::Generic64 => 8,
             RelocationKind::Low32 | RelocationKind::High32 | RelocationKind::Target47 => {
                 INSTRUCTION_BYTES as u64
@@ -89,7 +99,7 @@ impl RelocationKind {
 #[rustfmt::skip]
 const NAMES: &[(u32, &str)] = &[
     (0, "R_CUDA_NONE"), (1, "R_CUDA_32"), (2, "R_CUDA_64"), (3, "R_CUDA_G32"), (4, "R_CUDA_G64"),
-    (55, "R_CUDA_ABS32_32"), (56, "R_CUDA_ABS32_LO_32"), (57, "R_CUDA_ABS32_HI_32"),
+    (6, "R_CUDA_TEX_HEADER_INDEX"), (52, "R_CUDA_SURF_HEADER_INDEX"), (55, "R_CUDA_ABS32_32"), (56, "R_CUDA_ABS32_LO_32"), (57, "R_CUDA_ABS32_HI_32"),
     (58, "R_CUDA_ABS47_34"), (59, "R_CUDA_ABS16_32"), (60, "R_CUDA_ABS24_32"),
     (61, "R_CUDA_FUNC_DESC32_32"), (62, "R_CUDA_FUNC_DESC32_LO_32"),
     (63, "R_CUDA_FUNC_DESC32_HI_32"), (64, "R_CUDA_CONST_FIELD19_40"),

@@ -206,6 +206,50 @@ fn an_unknown_relocation_is_refused_by_name() {
 }
 
 #[test]
+fn an_unknown_relocation_of_code_refuses_that_code_alone() {
+    let mut bytes = fixture("features_sm86_cuda11.cubin");
+    let (at, _) = section_content(&bytes, ".rel.text.printer");
+    put_u32(&mut bytes, at + 8, 75);
+    let cubin = Cubin::parse(&bytes).unwrap();
+    let loaded = cubin.load(&BASES).unwrap();
+    let [(section, fault)] = loaded.refused.as_slice() else {
+        panic!("{:?}", loaded.refused);
+    };
+    assert_eq!(loaded.function(*section).unwrap().name, "printer");
+    let text = fault.to_string();
+    for part in [".text.printer", "R_CUDA_ABS55_16_34"] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn references_to_textures_and_surfaces_are_places_in_a_constant_bank() {
+    for (architecture, first) in [
+        (75, 0x16c),
+        (80, 0x16c),
+        (86, 0x16c),
+        (89, 0x16c),
+        (90, 0x21c),
+    ] {
+        let path = format!("../../kernels/texture/references.sm_{architecture}.cubin");
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+        let cubin = Cubin::parse(&std::fs::read(path).unwrap()).unwrap();
+        let mut places: Vec<(u64, String, bool)> = Vec::new();
+        for reference in cubin.load(&BASES).unwrap().references {
+            let mut banks = cubin.constant_banks().iter();
+            let bank = banks.find(|bank| bank.section == reference.section);
+            assert_eq!(bank.unwrap().bank, 0);
+            places.push((reference.offset, reference.name, reference.is_surface));
+        }
+        places.sort();
+        // Behind the parameters: 12 bytes.
+        let colours = (first, "colours".to_owned(), false);
+        let words = (first + 4, "words".to_owned(), true);
+        assert_eq!(places, [colours, words], "sm_{architecture}");
+    }
+}
+
+#[test]
 fn a_relocatable_object_has_to_be_linked_first() {
     let cubin = Cubin::parse(&fixture("relocatable_sm86_cuda13.cubin")).unwrap();
     assert_eq!(cubin.kernels().len(), 12);

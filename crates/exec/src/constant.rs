@@ -65,10 +65,15 @@ impl Banks {
 
     /// Writes a word of bank 0, which must reach that far.
     pub(crate) fn write_driver_word(&mut self, offset: u32, value: u32) {
+        self.write_word(0, offset, value);
+    }
+
+    /// Writes a word of a bank, which must reach that far.
+    pub(crate) fn write_word(&mut self, bank: u32, offset: u32, value: u32) {
         let at = offset as usize;
         if let Some(place) = self
             .banks
-            .get_mut(0)
+            .get_mut(bank as usize)
             .and_then(|bank| bank.get_mut(at..at + 4))
         {
             place.copy_from_slice(&value.to_le_bytes());

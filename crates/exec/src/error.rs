@@ -13,6 +13,16 @@ pub enum ExecError {
         /// SM number of the cubin.
         found: u32,
     },
+    /// A texture or surface reference that nothing is bound to.
+    #[error(
+        "the kernel has a {kind} reference `{name}`, and there is no {kind} of that name: a launch file binds it with `[{kind}s.{name}]`"
+    )]
+    Reference {
+        /// Its name.
+        name: String,
+        /// `texture` or `surface`.
+        kind: &'static str,
+    },
     /// The code image does not fit.
     #[error("{bytes} bytes of code; at most {limit} can be loaded")]
     CodeSize {

@@ -158,6 +158,9 @@ impl Launch {
         let registers = (kernel.registers.clamp(1, 255) as u16)
             .next_multiple_of(8)
             .min(255);
+        if let Some(error) = Launch::not_relocated(&program) {
+            return Err(ExecError::Cubin(error.clone()));
+        }
         let mut launch = Launch {
             grid,
             block,
@@ -172,6 +175,7 @@ impl Launch {
             program: Arc::clone(&program),
         };
         launch.fill_banks(parameters);
+        launch.bind_references()?;
         launch.lower();
         Ok(launch)
     }
@@ -241,6 +245,43 @@ impl Launch {
                 self.banks.write_driver_word(offset, self.grid[axis]);
             }
         }
+    }
+
+    /// Code that could not be relocated, if it is the kernel's or that of a function.
+    fn not_relocated(program: &Program) -> Option<&cubin::CubinError> {
+        let module = program.module();
+        let of_another = |range: &std::ops::Range<usize>| program.others().contains(range);
+        let refused = &module.loaded().refused;
+        let reached = refused.iter().find(|(section, _)| {
+            let range = module.section_range(*section);
+            !range.is_some_and(|range| of_another(&range))
+        });
+        reached.map(|(_, error)| error)
+    }
+
+    /// Puts the handles of textures and surfaces where the kernel has references of their names.
+    fn bind_references(&mut self) -> Result<(), ExecError> {
+        let program = Arc::clone(&self.program);
+        let kernel = program.kernel();
+        let architecture = program.module().architecture();
+        let loaded = program.module().loaded();
+        let own = |bank: &&cubin::ConstantBank| bank.function == Some(kernel.section);
+        for bank in loaded.constants.iter().filter(own) {
+            let here = |reference: &&cubin::Reference| reference.section == bank.section;
+            for reference in loaded.references.iter().filter(here) {
+                let cubin::Reference {
+                    name, is_surface, ..
+                } = reference;
+                let handle = self.options.textures.named(name, *is_surface, architecture);
+                let handle = handle.ok_or_else(|| ExecError::Reference {
+                    name: name.clone(),
+                    kind: if *is_surface { "surface" } else { "texture" },
+                })?;
+                self.banks
+                    .write_word(bank.bank, reference.offset as u32, handle);
+            }
+        }
+        Ok(())
     }
 
     fn lower(&mut self) {

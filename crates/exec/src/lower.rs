@@ -576,7 +576,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     Ok(match opcode {
         IADD3 | IMAD | LOP3 | SHF | LEA | IABS | IMNMX | FLO | POPC | BREV | BMSK | SGXT | IDP
         | VABSDIFF | VABSDIFF4 => Op::Vector(Vector::Integer(family::integer::lower(opcode, r)?)),
-        FADD | FMUL | FFMA | FMNMX | FSEL | FSET => {
+        FADD | FMUL | FFMA | FMNMX | FSEL | FSET | FSWZADD => {
             Op::Vector(Vector::Float(family::float::lower(opcode, r)?))
         }
         HADD2 | HFMA2 | HMUL2 | HMNMX2 | HSET2 | HSETP2 => {
@@ -638,7 +638,7 @@ fn lower_op(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
         UCGABAR_ARV | UCGABAR_WAIT | STAS | REDAS | USETSHMSZ => {
             return refuse("clusters of CTAs (a unit of Hopper)");
         }
-        CLMAD | FSWZADD | GETLMEMBASE | OUT | PIXLD | SETCTAID => {
+        CLMAD | GETLMEMBASE | OUT | PIXLD | SETCTAID => {
             return refuse("an instruction of shaders or of the trap handler");
         }
         LDGMC => return refuse("multicast memory (a unit of Hopper)"),

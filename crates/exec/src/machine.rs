@@ -305,6 +305,10 @@ impl Machine {
             }
             Op::Barrier(op) => {
                 let op = *op;
+                if warp.splits.helpers != 0 {
+                    let text = "a barrier while lanes of other places complete quads".to_owned();
+                    return Err(fault(launch, warp, pc, None, FaultKind::Unsupported(text)));
+                }
                 if let Err(kind) = self.barrier(&op, place, pc, lanes, effect) {
                     let warp = &self.warps[place];
                     let lane = Some(lanes.trailing_zeros() as u8 & 31);

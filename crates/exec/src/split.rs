@@ -69,6 +69,9 @@ pub(crate) struct Splits {
     yields: u8,
     /// Convergence barriers: the lanes that take part.
     pub(crate) barriers: [u32; BARRIERS],
+    /// Lanes among the active ones that are not the running split's: they stand elsewhere or have
+    /// exited, and lend their registers to a quad (BMOV.PQUAD).
+    pub(crate) helpers: u32,
 }
 
 impl Splits {
@@ -81,6 +84,7 @@ impl Splits {
             others: SmallVec::new(),
             yields: 0,
             barriers: [0; BARRIERS],
+            helpers: 0,
         }
     }
 
@@ -91,6 +95,7 @@ impl Splits {
         self.live = lanes;
         self.others.clear();
         self.barriers = [0; BARRIERS];
+        self.helpers = 0;
     }
 
     /// The running split goes on at `pc`.
@@ -158,6 +163,18 @@ impl Splits {
                 });
             }
         }
+    }
+
+    /// The active lanes become `lanes`: those that are not the running split's help it, which its own
+    /// cannot be left out of. `false`, and nothing happens, if they would be.
+    pub(crate) fn activate(&mut self, lanes: u32) -> bool {
+        let own = self.active & !self.helpers;
+        if own & !lanes != 0 {
+            return false;
+        }
+        self.helpers = lanes & !own;
+        self.active = lanes;
+        true
     }
 
     /// The active lanes become the participants of barrier `b`.

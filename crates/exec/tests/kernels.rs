@@ -3,8 +3,10 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{Loaded, Parameters};
-use exec::{LaunchOptions, functional};
+use exec::{Launch, LaunchOptions, Program, functional};
 
 #[test]
 fn vadd_adds() {
@@ -34,4 +36,18 @@ fn vadd_adds() {
             assert_eq!(f32::from_bits(c[i]), a[i] + b[i], "element {i}");
         }
     }
+}
+
+#[test]
+fn a_reference_that_nothing_is_bound_to_is_named() {
+    let loaded = Loaded::new("texture/references.sm_86.cubin");
+    let program = Program::load(&loaded.cubin, "bound", Arc::clone(&loaded.module)).unwrap();
+    let one = [1, 1, 1];
+    let options = LaunchOptions::default();
+    let error = Launch::new(Arc::new(program), one, one, &[0; 12], options).unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("`colours`") || text.contains("`words`"),
+        "{text}"
+    );
 }

@@ -115,11 +115,19 @@ fn place(bytes: &[u8]) -> Option<i128> {
 }
 
 fn check(loaded: &mut Loaded, architecture: &str, kernel: &Kernel, bytes: usize) {
-    let Kernel { name: kernel, rows, bound } = kernel;
+    let Kernel {
+        name: kernel,
+        rows,
+        bound,
+    } = kernel;
     let file = |part: &str| kernel_file(&format!("mathlib/{kernel}.{part}.bin"));
     let (x, y, expected) = (file("x"), file("y"), file("expected"));
     let n = x.len() / bytes;
-    assert_eq!(expected.len(), rows.len() * x.len(), "{kernel}: remake the tables");
+    assert_eq!(
+        expected.len(),
+        rows.len() * x.len(),
+        "{kernel}: remake the tables"
+    );
     let addresses: Vec<u64> = [&x, &y, &expected]
         .into_iter()
         .map(|data| {

@@ -542,6 +542,125 @@ pub(crate) fn convert(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     ])
 }
 
+/// Square images or cubes of images, level by level, in each one behind the other.
+struct Pyramid {
+    texels: Vec<f64>,
+    /// Texels along each axis, and how many axes there are.
+    size: usize,
+    axes: u32,
+    /// Images in each level.
+    images: usize,
+    edge: Edge,
+}
+
+impl Pyramid {
+    /// Texels that `levels` levels have.
+    fn texels(size: usize, axes: u32, images: usize, levels: usize) -> usize {
+        (0..levels.min(32))
+            .map(|level| count(&[(size >> level).max(1).saturating_pow(axes), images]))
+            .fold(0, usize::saturating_add)
+    }
+
+    /// 255 times the linear mean at a whole level, at a place from 0 to 1 along each axis.
+    fn at(&self, level: usize, image: usize, place: [f64; 3]) -> f64 {
+        let size = (self.size >> level).max(1);
+        let one = size.pow(self.axes);
+        let start = Pyramid::texels(self.size, self.axes, self.images, level) + image * one;
+        let mut extent = [1; 3];
+        extent[..self.axes as usize].fill(size);
+        let texels = self.texels[start..start + one].to_vec();
+        let picture = Picture::new(texels, extent, 1, [self.edge; 3]);
+        picture.mixed(place.map(|c| c * size as f64), self.axes as usize, 0)
+    }
+}
+
+/// Whole levels from given derivatives: a volume, a cube and two cubes of bytes.
+pub(crate) fn gradients(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
+    let n = inputs.size("n")?;
+    let size = 16;
+    let bytes = |name: &str, axes, images, levels| -> Result<Pyramid, ReferenceError> {
+        let texels = inputs.u8s(name, Pyramid::texels(size, axes, images, levels))?;
+        let edge = if axes == 3 { Edge::Mirror } else { Edge::Clamp };
+        Ok(Pyramid {
+            texels: doubles(&texels),
+            size,
+            axes,
+            images,
+            edge,
+        })
+    };
+    let volume = bytes("volume", 3, 1, 5)?;
+    let cube = bytes("cube", 2, 6, 3)?;
+    let several = bytes("several", 2, 12, 2)?;
+    let mut out = inputs.f32s("out", count(&[3, n]))?;
+    for i in 0..n {
+        let across = ((i % 7) as f32).mul_add(0.0625, -0.3125);
+        let down = ((i % 5) as f32).mul_add(0.125, -0.375);
+        // The longer derivative is 2^(k + 1) texels of the volume, 2^(k - 1) of a cube's face.
+        let k = i % 3;
+        let step = 0.0625 * (1 << k) as f32;
+        let one = if i % 2 == 1 { -1.0 } else { 1.0 };
+        let axis = i / 2 % 3;
+        let direction = match axis {
+            0 => [one, across, down],
+            1 => [across, one, down],
+            _ => [across, down, one],
+        };
+        let (face, s, t) = face(direction, axis);
+        let on_face = [s, t, -1.0].map(|c| (f64::from(c) + 1.0) / 2.0);
+        let sample = |pyramid: &Pyramid, level: usize, image: usize, place: [f64; 3]| {
+            (pyramid.at(level, image, place) / 255.0) as f32
+        };
+        let level = k.saturating_sub(1);
+        if i % 5 != 1 {
+            let place = [across, down, step].map(f64::from);
+            out[i] = sample(&volume, k + 1, 0, place);
+            out[n + i] = sample(&cube, level, face, on_face);
+        } else {
+            out[i] = across;
+            out[n + i] = step;
+        }
+        out[2 * n + i] = sample(&several, level, 6 * (i % 3).min(1) + face, on_face);
+    }
+    Ok(vec![Output::new("out", Values::F32(out))])
+}
+
+/// Bytes in sRGB's curve made linear, then mixed; words with all bits turned beside their own.
+pub(crate) fn references(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
+    let (n, width, height) = (
+        inputs.size("n")?,
+        inputs.size("width")?,
+        inputs.size("height")?,
+    );
+    let step = inputs.f32("step")?;
+    let image = inputs.u8s("image", count(&[4, width, height]))?;
+    let mut table = inputs.u32s("table", count(&[2, n]))?;
+    let mut out = inputs.f32s("out", count(&[4, n]))?;
+    let linear = |(place, &byte): (usize, &u8)| {
+        let stored = f64::from(byte) / 255.0;
+        if place % 4 == 3 {
+            stored
+        } else if stored <= 0.04045 {
+            stored / 12.92
+        } else {
+            ((stored + 0.055) / 1.055).powf(2.4)
+        }
+    };
+    let texels = image.iter().enumerate().map(linear).collect();
+    let picture = Picture::new(texels, [width, height, 1], 4, [Edge::Clamp; 3]);
+    for i in 0..n {
+        let at = f64::from((i as f32).mul_add(step, 0.125));
+        for channel in 0..4 {
+            out[4 * i + channel] = picture.mixed([at, at, 0.0], 2, channel) as f32;
+        }
+        table[n + i] = !table[i];
+    }
+    Ok(vec![
+        Output::new("out", Values::F32(out)),
+        Output::new("table", Values::U32(table)),
+    ])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -69,6 +69,8 @@ const TEXTURE_KEYS: &[&str] = &[
     "level_filter",
     "normalized",
     "read",
+    "srgb",
+    "anisotropy",
     "level_bias",
     "level_range",
 ];
@@ -283,6 +285,7 @@ fn choice(value: &Value<'_>, names: &[&str]) -> Reading<usize> {
 fn read_sampler(table: &Table<'_>) -> Reading<Sampler> {
     let mut sampler = Sampler {
         normalized: read_flag(table, "normalized")?,
+        srgb: read_flag(table, "srgb")?,
         ..Sampler::default()
     };
     if let Some(value) = table.get("address") {
@@ -322,6 +325,15 @@ fn read_sampler(table: &Table<'_>) -> Reading<Sampler> {
     if let Some(value) = table.get("read") {
         sampler.read =
             [ReadMode::Element, ReadMode::Normalized][choice(&value, &["element", "normalized"])?];
+    }
+    if let Some(value) = table.get("anisotropy") {
+        let found = value.integer(0..=16, "0 to 16, as `cudaTextureDesc::maxAnisotropy`")?;
+        if found > 1 {
+            return Err(value.error(
+                format!("{found}"),
+                "0 or 1: which texels an anisotropic filter takes is not published",
+            ));
+        }
     }
     if let Some(value) = table.get("level_bias") {
         sampler.level_bias = value.number("a number of levels")?.as_f64() as f32;
@@ -406,6 +418,18 @@ size = [4, 4]
                 "",
                 "textures.t",
                 "normalized coordinates",
+            ),
+            (
+                "normalized = true",
+                "normalized = true\nsrgb = true",
+                "textures.t",
+                "four channels",
+            ),
+            (
+                "normalized = true",
+                "normalized = true\nanisotropy = 8",
+                "textures.t.anisotropy",
+                "not published",
             ),
             (
                 "\"mirror\"",

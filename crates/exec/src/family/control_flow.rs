@@ -63,6 +63,12 @@ pub(crate) enum Op {
     Save { row: u16, barrier: u8, clear: bool },
     /// BMOV to a barrier.
     Restore { barrier: u8, mask: Operand },
+    /// BMOV from MACTIVE to a barrier.
+    KeepActive { barrier: u8 },
+    /// BMOV from MACTIVE to a register.
+    ReadActive { row: u16 },
+    /// BMOV to MACTIVE; `.PQUAD` completes the quads of its lanes.
+    Activate { mask: Mask, quads: bool },
     /// WARPSYNC.
     Synchronize {
         mask: Operand,
@@ -78,6 +84,20 @@ pub(crate) enum Op {
     Trap,
     /// NANOSLEEP.
     Sleep { nanoseconds: Operand },
+}
+
+/// A mask of lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mask {
+    Barrier(u8),
+    Value(Operand),
+}
+
+/// All lanes of the quads that `lanes` lie in.
+fn quads_of(lanes: u32) -> u32 {
+    let pairs = lanes | lanes >> 1;
+    let first = (pairs | pairs >> 2) & 0x1111_1111;
+    first * 0xf
 }
 
 /// A target that lies outside the image or between instructions.
@@ -200,24 +220,8 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             }
         }
         Opcode::BMOV => {
-            r.only(&[N32, CLEAR])?;
-            match r.peek() {
-                Some(Printed::ConvergenceBarrier(_)) => {
-                    let barrier = r.convergence_barrier()?;
-                    Op::Restore {
-                        barrier,
-                        mask: r.plain_source()?,
-                    }
-                }
-                _ => {
-                    let row = r.destination(1)?;
-                    Op::Save {
-                        row,
-                        barrier: r.convergence_barrier()?,
-                        clear: r.has(CLEAR),
-                    }
-                }
-            }
+            r.only(&[N32, CLEAR, PQUAD])?;
+            return barrier_move(r);
         }
         Opcode::WARPSYNC => {
             // `.EXCLUSIVE`: the lanes run on without interruption, as splits do here anyway.
@@ -281,6 +285,54 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     })
 }
 
+/// The part of the warp's state that the next operand names, if it names one.
+fn state<'a>(r: &mut Reader<'a>) -> Lowered<Option<&'a str>> {
+    let Some(Printed::Keyword(name)) = r.peek() else {
+        return Ok(None);
+    };
+    r.skip();
+    if *name != "MACTIVE" {
+        return refuse(format!("{name}, a part of the warp's state"));
+    }
+    Ok(Some(name))
+}
+
+/// BMOV.
+fn barrier_move(r: &mut Reader<'_>) -> Lowered<Op> {
+    let quads = r.has(Modifier::PQUAD);
+    let at_barrier = |r: &Reader<'_>| matches!(r.peek(), Some(Printed::ConvergenceBarrier(_)));
+    if state(r)?.is_some() {
+        let mask = if at_barrier(r) {
+            Mask::Barrier(r.convergence_barrier()?)
+        } else {
+            Mask::Value(r.plain_source()?)
+        };
+        return Ok(Op::Activate { mask, quads });
+    }
+    if quads {
+        return refuse("quads of a convergence barrier");
+    }
+    if at_barrier(r) {
+        let barrier = r.convergence_barrier()?;
+        return Ok(match state(r)? {
+            Some(_) => Op::KeepActive { barrier },
+            None => Op::Restore {
+                barrier,
+                mask: r.plain_source()?,
+            },
+        });
+    }
+    let row = r.destination(1)?;
+    Ok(match state(r)? {
+        Some(_) => Op::ReadActive { row },
+        None => Op::Save {
+            row,
+            barrier: r.convergence_barrier()?,
+            clear: r.has(Modifier::CLEAR),
+        },
+    })
+}
+
 fn register(r: &mut Reader<'_>) -> Lowered<Register> {
     let (wide, adjust) = r.wide_source(false)?;
     if adjust != sass::Adjust::default() {
@@ -327,6 +379,13 @@ pub(crate) fn execute(
     code: u32,
 ) -> Result<Outcome, (u8, FaultKind)> {
     let next = pc + 1;
+    if warp.splits.helpers != 0 && !matches!(op, Op::Activate { .. } | Op::ReadActive { .. }) {
+        let text = "control flow while lanes of other places complete quads";
+        return Err((
+            warp.splits.active.trailing_zeros() as u8,
+            FaultKind::Unsupported(text.to_owned()),
+        ));
+    }
     match *op {
         Op::Branch {
             target,
@@ -419,6 +478,32 @@ pub(crate) fn execute(
                 let lane = lanes.trailing_zeros() as usize;
                 let mask = warp.fetch(mask)[lane] & warp.splits.live;
                 warp.splits.arm(barrier, mask);
+            }
+            warp.splits.advance(next);
+        }
+        Op::KeepActive { barrier } => {
+            if lanes != 0 {
+                warp.splits.arm(barrier, warp.splits.active);
+            }
+            warp.splits.advance(next);
+        }
+        Op::ReadActive { row } => {
+            let active = warp.splits.active;
+            warp.write(row, &crate::lanes::Lanes::splat(active), lanes);
+            warp.splits.advance(next);
+        }
+        Op::Activate { mask, quads } => {
+            if lanes != 0 {
+                let lane = lanes.trailing_zeros();
+                let mask = match mask {
+                    Mask::Barrier(barrier) => warp.splits.barriers[barrier as usize & 15],
+                    Mask::Value(operand) => warp.fetch(operand)[lane as usize],
+                };
+                let mask = if quads { quads_of(mask) } else { mask };
+                if !warp.splits.activate(mask) {
+                    let text = "MACTIVE without a lane that is there";
+                    return Err((lane as u8, FaultKind::Unsupported(text.to_owned())));
+                }
             }
             warp.splits.advance(next);
         }

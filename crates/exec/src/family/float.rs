@@ -1,6 +1,6 @@
 //! Single-precision arithmetic.
 
-use sass::{Modifier, Opcode};
+use sass::{Modifier, Opcode, Operand as Printed};
 
 use crate::isa_dispatch::Host;
 use crate::lanes::{Lanes, mask_of};
@@ -27,6 +27,15 @@ pub(crate) enum Op {
         a: Operand,
         b: Operand,
         signs: Signs,
+        kind: Kind,
+    },
+    /// FSWZADD: a + b, a - b, b - a or b by the lane's place in its quad, the first one's choice in
+    /// the upper two bits (0 to 3).
+    AddInQuad {
+        row: u16,
+        a: Operand,
+        b: Operand,
+        choices: u8,
         kind: Kind,
     },
     /// a · b · 2^scale.
@@ -104,6 +113,26 @@ pub(crate) fn rounding(r: &Reader<'_>) -> Rounding {
     )
 }
 
+/// What FSWZADD does in the lanes of a quad: two letters for each, the signs of a and b, Z for none.
+fn choices_of_lanes(r: &mut Reader<'_>) -> Lowered<u8> {
+    let Some(Printed::Keyword(letters)) = r.peek() else {
+        return refuse("signs that have no name");
+    };
+    r.skip();
+    let mut choices = 0;
+    for pair in letters.as_bytes().chunks(2) {
+        let choice = match pair {
+            b"PP" => 0,
+            b"PN" => 1,
+            b"NP" => 2,
+            b"ZP" => 3,
+            _ => return refuse(format!("signs {letters}")),
+        };
+        choices = choices << 2 | choice;
+    }
+    Ok(choices)
+}
+
 /// Lowers a single-precision instruction.
 pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
     use Modifier::*;
@@ -138,6 +167,17 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
                 a,
                 b,
                 signs,
+                kind,
+            }
+        }
+        Opcode::FSWZADD => {
+            // `.NDV`: its sources have been gathered without divergence, which changes no value.
+            r.only(&[FTZ, RM, RP, RZ, NDV])?;
+            Op::AddInQuad {
+                row,
+                a,
+                b,
+                choices: choices_of_lanes(r)?,
                 kind,
             }
         }
@@ -362,6 +402,27 @@ pub(crate) fn execute<H: Host>(op: &Op, warp: &mut Warp, mask: u32) {
             } else {
                 Lanes::from_fn(|lane| finish(wide(a[lane]), wide(b[lane]), kind))
             };
+            warp.write(row, &result, mask);
+        }
+        Op::AddInQuad {
+            row,
+            a,
+            b,
+            choices,
+            kind,
+        } => {
+            let none = Signs::default();
+            let a = source(warp, a, none, 0, kind.ftz);
+            let b = source(warp, b, none, 1, kind.ftz);
+            let result = Lanes::from_fn(|lane| {
+                let negative = |word: u32| word ^ 0x8000_0000;
+                match choices >> (6 - 2 * (lane & 3)) & 3 {
+                    0 => finish(wide(a[lane]), wide(b[lane]), kind),
+                    1 => finish(wide(a[lane]), wide(negative(b[lane])), kind),
+                    2 => finish(wide(negative(a[lane])), wide(b[lane]), kind),
+                    _ => b[lane],
+                }
+            });
             warp.write(row, &result, mask);
         }
         Op::Multiply {

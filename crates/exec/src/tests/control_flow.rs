@@ -580,3 +580,80 @@ fn special_registers() {
         assert_eq!(found[10 * lane..10 * lane + 10], expected, "lane {lane}");
     }
 }
+
+/// Only lane 5 runs, then all lanes of its quad, then lane 5 alone.
+fn in_a_quad(inside: Instruction) -> Vec<Instruction> {
+    let active = || Operand::Keyword("MACTIVE");
+    let mut program = vec![
+        tid(1),                                                                   // 0
+        op(Opcode::BSSY, &[barrier(0), target(1, 9)]),                            // 1
+        compare(0, M::NE, 1, 5),                                                  // 2
+        when(0, false, op(Opcode::BRA, &[target(3, 9)])),                         // 3
+        instruction(Opcode::BMOV, &[M::N32], &[barrier(15), active()]),           // 4
+        instruction(Opcode::BMOV, &[M::N32, M::PQUAD], &[active(), barrier(15)]), // 5
+        inside,                                                                   // 6
+        instruction(Opcode::BMOV, &[M::N32], &[active(), barrier(15)]),           // 7
+        add(4, 1, 1000),                                                          // 8
+        op(Opcode::BSYNC, &[barrier(0)]),                                         // 9
+    ];
+    program.extend(store(1, 3));
+    program.push(add(1, 1, 32));
+    program.extend(store(1, 4));
+    program.push(exit());
+    program
+}
+
+#[test]
+fn lanes_of_other_places_complete_a_quad_and_go_back() {
+    let mut m = memory(64);
+    run_code(&code(vec![in_a_quad(add(3, 1, 100))]), [32, 1, 1], &mut m).unwrap();
+    for (i, &word) in words(&m, 64).iter().enumerate() {
+        let expected = match i {
+            4..8 => i as u32 + 100,
+            37 => 1005,
+            _ => 0,
+        };
+        assert_eq!(word, expected, "word {i}");
+    }
+}
+
+#[test]
+fn control_flow_in_a_completed_quad_is_refused() {
+    let jump = op(Opcode::BRA, &[target(6, 7)]);
+    let fault = run_code(&code(vec![in_a_quad(jump)]), [32, 1, 1], &mut memory(64)).unwrap_err();
+    assert!(fault.to_string().contains("complete quads"), "{fault}");
+}
+
+#[test]
+fn fswzadd_adds_subtracts_and_moves_by_place_in_the_quad() {
+    let number = |lane: u32, of: u32| (lane * 3 + of * 7) as f32 * 0.375;
+    for (letters, expected) in [
+        ("ZPPPZPPP", [3, 0, 3, 0]),
+        ("ZPZPPPPP", [3, 3, 0, 0]),
+        ("PNNPPPZP", [1, 2, 0, 3]),
+    ] {
+        let mut program = vec![
+            tid(1),
+            op(Opcode::IMAD, &[r(2), r(1), imm(3), r(255)]),
+            add(3, 2, 7),
+            instruction(Opcode::I2F, &[M::U32], &[r(2), r(2)]),
+            instruction(Opcode::I2F, &[M::U32], &[r(3), r(3)]),
+            op(Opcode::FMUL, &[r(2), r(2), imm(0.375f32.to_bits())]),
+            op(Opcode::FMUL, &[r(3), r(3), imm(0.375f32.to_bits())]),
+            op(
+                Opcode::FSWZADD,
+                &[r(4), r(2), r(3), Operand::Keyword(letters)],
+            ),
+        ];
+        program.extend(store(1, 4));
+        program.push(exit());
+        let mut m = memory(32);
+        run_code(&code(vec![program]), [32, 1, 1], &mut m).unwrap();
+        for (lane, &word) in words(&m, 32).iter().enumerate() {
+            let (a, b) = (number(lane as u32, 0), number(lane as u32, 1));
+            let choices = [a + b, a - b, b - a, b];
+            let right = choices[expected[lane % 4]];
+            assert_eq!(f32::from_bits(word), right, "{letters}, lane {lane}");
+        }
+    }
+}

@@ -7,6 +7,9 @@ use crate::constant::driver;
 use crate::error::ExecError;
 use crate::launch::{Launch, LaunchOptions};
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
+use crate::texture::{
+    ChannelType, Dimension, Image, Sampler, Shape, Storage, TexelFormat, TextureTable,
+};
 use crate::{HostIsa, Program};
 
 fn launch(
@@ -137,19 +140,36 @@ fn every_committed_cubin_lowers() {
             let cubin = cubin::Cubin::parse(&bytes).unwrap();
             let mut memory = crate::GlobalMemory::new();
             let module = Arc::new(crate::Module::load(&cubin, &mut memory).unwrap());
+            let mut textures = TextureTable::default();
+            for reference in &module.loaded().references {
+                let format = TexelFormat {
+                    channel: ChannelType::U32,
+                    channels: 1,
+                };
+                let shape = Shape {
+                    dimension: Dimension::Two,
+                    extent: [1; 3],
+                    layers: None,
+                    levels: 1,
+                };
+                let image = Image::new(&reference.name, format, shape, Storage::Array).unwrap();
+                if reference.is_surface {
+                    textures.add_surface(image).unwrap();
+                } else {
+                    textures.add_texture(image, Sampler::default()).unwrap();
+                }
+            }
+            let options = LaunchOptions {
+                textures: Arc::new(textures),
+                ..LaunchOptions::default()
+            };
             for kernel in cubin.kernels() {
                 let program =
                     Arc::new(Program::load(&cubin, &kernel.name, Arc::clone(&module)).unwrap());
                 let parameters = vec![0; kernel.parameter_size as usize];
                 let block = kernel.required_threads.unwrap_or([32, 1, 1]);
-                let launch = Launch::new(
-                    program,
-                    [1; 3],
-                    block,
-                    &parameters,
-                    LaunchOptions::default(),
-                )
-                .unwrap();
+                let launch =
+                    Launch::new(program, [1; 3], block, &parameters, options.clone()).unwrap();
                 let refused: Vec<_> = launch.refused().collect();
                 assert!(refused.is_empty(), "{}: {refused:?}", file.path().display());
             }

@@ -6,7 +6,7 @@
 //! [`Image`] (`image`: texel format, extents, where each texel lies) and a [`Sampler`] (`sampler`);
 //! coordinates become texel indices with weights (`coordinate`, `cube`), a level of detail one or two
 //! levels (`level`), both together the texels to read (`taps`), and what those hold is decoded
-//! (`format`) and weighted (`blend`).
+//! (`format`, `colour`) and weighted (`blend`).
 //!
 //! Where the guide leaves a choice, this is what is done:
 //!
@@ -18,9 +18,11 @@
 //! * of equally long axes of a cube's direction z counts before y before x, and each face is sampled
 //!   for itself, its address mode being clamp;
 //! * levels of detail have 8 fractional bits, ties up;
+//! * sRGB's curve gives each colour rounded to single precision, before filtering;
 //! * channels that a format lacks read as 0, the fourth as 1; beyond a border all read as 0.
 
 pub(crate) mod blend;
+pub(crate) mod colour;
 pub(crate) mod coordinate;
 pub(crate) mod cube;
 pub(crate) mod format;

@@ -1,6 +1,6 @@
 //! How a texture is sampled (`cudaTextureDesc`).
 
-use super::format::TexelFormat;
+use super::format::{ChannelType, TexelFormat};
 use super::image::{Dimension, Image, Storage};
 
 /// What stands for texels outside a texture, per axis.
@@ -47,6 +47,8 @@ pub struct Sampler {
     pub normalized: bool,
     /// What a fetch returns.
     pub read: ReadMode,
+    /// Whether colours are stored in sRGB's curve.
+    pub srgb: bool,
     /// Added to every level of detail.
     pub level_bias: f32,
     /// Least and greatest level of detail.
@@ -63,6 +65,7 @@ impl Default for Sampler {
             level_filter: Filter::Point,
             normalized: false,
             read: ReadMode::Element,
+            srgb: false,
             level_bias: 0.0,
             level_range: [0.0, 16.0],
         }
@@ -81,6 +84,9 @@ pub enum SamplerError {
     /// A normalized read of wide integers.
     #[error("a normalized read needs integers of 8 or 16 bits")]
     WideNormalized,
+    /// sRGB is a format of four bytes.
+    #[error("sRGB needs a normalized read of four channels of 8 bits without sign")]
+    Srgb,
     /// Levels with coordinates in texels.
     #[error("several levels of detail need normalized coordinates")]
     LevelsInTexels,
@@ -104,6 +110,8 @@ pub(crate) enum Reading {
     Integers,
     /// Fractions of the number that stands for 1.
     Fractions(u32),
+    /// Colours of a byte each in sRGB's curve, and a fourth channel of 255ths.
+    Colours,
     /// Single-precision numbers.
     Reals,
 }
@@ -131,6 +139,10 @@ impl Sampler {
         if self.read == ReadMode::Normalized && channel.unit().is_none() {
             return Err(SamplerError::WideNormalized);
         }
+        let colours = image.format().channel == ChannelType::U8 && image.format().channels == 4;
+        if self.srgb && !(colours && self.read == ReadMode::Normalized) {
+            return Err(SamplerError::Srgb);
+        }
         let integers = self.reading(image.format()) == Reading::Integers;
         let mixes = self.filter == Filter::Linear || self.level_filter == Filter::Linear;
         if integers && mixes {
@@ -154,6 +166,7 @@ impl Sampler {
     pub(crate) fn reading(&self, format: TexelFormat) -> Reading {
         match (self.read, format.channel.unit()) {
             _ if format.channel.is_real() => Reading::Reals,
+            (ReadMode::Normalized, Some(_)) if self.srgb => Reading::Colours,
             (ReadMode::Normalized, Some(unit)) => Reading::Fractions(unit),
             _ => Reading::Integers,
         }

@@ -89,6 +89,20 @@ impl TextureTable {
         u64::from(index.0) | sampler
     }
 
+    /// The handle of the texture or surface of that name (of several, the last one's).
+    pub(crate) fn named(
+        &self,
+        name: &str,
+        is_surface: bool,
+        architecture: Architecture,
+    ) -> Option<u32> {
+        let position = self
+            .objects
+            .iter()
+            .rposition(|o| o.image.name() == name && o.sampler.is_none() == is_surface)?;
+        Some(self.handle(TextureIndex(position as u32 + 1), architecture) as u32)
+    }
+
     fn object(&self, index: u32) -> Option<&Object> {
         self.objects.get((index as usize).checked_sub(1)?)
     }

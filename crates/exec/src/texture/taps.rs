@@ -8,6 +8,7 @@ use crate::memory::overlay::locate;
 use crate::memory::port::{Batch, Port};
 
 use super::blend::{WHOLE, mean_of_fractions, mean_of_reals};
+use super::colour::linear;
 use super::coordinate::{self, ONE, in_texels, resolve};
 use super::format::TexelFormat;
 use super::image::{Dimension, Image};
@@ -249,6 +250,10 @@ impl Taps {
                 let terms = terms.map(|(weight, value)| (weight, value as i32));
                 mean_of_fractions(terms, unit, format.channel.is_signed()).to_bits()
             }
+            Reading::Colours => {
+                mean_of_reals(terms.map(|(weight, value)| (weight, linear(value, channel))))
+                    .to_bits()
+            }
             Reading::Reals => {
                 mean_of_reals(terms.map(|(weight, value)| (weight, f32::from_bits(value))))
                     .to_bits()
@@ -274,6 +279,7 @@ impl Taps {
                 let term = std::iter::once((WHOLE, value as i32));
                 mean_of_fractions(term, unit, format.channel.is_signed()).to_bits()
             }
+            Reading::Colours => linear(value, channel).to_bits(),
             Reading::Integers | Reading::Reals => value,
         }
     }

@@ -180,6 +180,24 @@ pub fn expect_single(l: &mut Lane<'_>) {
             let (a, b) = (single(l), single(l));
             single_bits(l, a.add_r(b, round).value)
         }
+        Opcode::FSWZADD => {
+            let a = single(l);
+            let (word, ..) = l.raw();
+            let b = Single::from_bits(word.into());
+            let b = if l.has(M::FTZ) { flushed(b) } else { b };
+            let Some(sass::Operand::Keyword(letters)) = l.peek() else {
+                panic!("{}", l.instruction.display(0));
+            };
+            l.skip();
+            let of_a = letters.as_bytes()[2 * (l.lane % 4)];
+            let of_b = letters.as_bytes()[2 * (l.lane % 4) + 1];
+            let signed = |value: Single, sign| if sign == b'N' { -value } else { value };
+            if of_a == b'Z' {
+                b.to_bits() as u32
+            } else {
+                single_bits(l, signed(a, of_a).add_r(signed(b, of_b), round).value)
+            }
+        }
         Opcode::FMUL => {
             let (a, b) = (single(l), single(l));
             let scale = l.instruction.modifiers.iter().find_map(|m| match m.text() {

@@ -50,7 +50,7 @@ const UNIFORM: Family = Family {
     expect: integer::expect,
 };
 const SINGLE: Family = Family {
-    opcodes: &[FADD, FFMA, FMNMX, FMUL, FSEL, FSET, FSETP],
+    opcodes: &[FADD, FFMA, FMNMX, FMUL, FSEL, FSET, FSETP, FSWZADD],
     contents: Contents::Singles,
     expect: float::expect_single,
 };

@@ -449,7 +449,7 @@ fn sectors_of_all_texels_are_noted_once() {
 fn depth_comparison_and_levels_as_results_are_refused_by_name() {
     let refusal = |i: &Instruction| crate::refusal(i).unwrap();
     let depth = fetch(Opcode::TEX, &[M::LZ, M::DC], "2D", 15);
-    assert!(refusal(&depth).contains("DC"));
+    assert!(refusal(&depth).contains("depth"));
     let operands = [
         r(22),
         r(20),
