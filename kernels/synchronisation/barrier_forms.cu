@@ -53,12 +53,24 @@ static __device__ void wait(word *barrier, word state) {
     }
 }
 
+#if __CUDA_ARCH__ >= 900
+static __device__ unsigned over_now(word *barrier, word state) {
+    unsigned over;
+    asm volatile("{ .reg .pred p; mbarrier.test_wait.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+                 : "=r"(over)
+                 : "l"(barrier), "l"(state)
+                 : "memory");
+    return over;
+}
+#endif
+
 static __device__ void start(word *barrier, unsigned count) {
     asm volatile("mbarrier.init.b64 [%0], %1;" : : "l"(barrier), "r"(count) : "memory");
 }
 
-// For each block: the sums of the arrivals that were pending when its threads arrived, over four phases;
-// then the words that its threads copied, turned around.
+// For each block: the arrivals that were pending when one thread arrived, in three phases, and their sum
+// over threads that arrived early; then the words that its threads copied, turned around. What a plain
+// arrival finds pending depends on the order of threads and on how a warp arrives: it is not looked at.
 extern "C" __global__ void barrier_forms(const unsigned *in, unsigned *out) {
     __shared__ word barriers[2];
     __shared__ alignas(16) unsigned words[128];
@@ -72,12 +84,17 @@ extern "C" __global__ void barrier_forms(const unsigned *in, unsigned *out) {
     __syncthreads();
     // All arrive, every other one for the last time.
     word state = thread % 2 ? leave(barrier) : arrive(barrier);
-    atomicAdd(sums, pending(state));
     wait(barrier, state);
-    // Half of the threads are left; each arrives.
+    __syncthreads();
+    // Half of the threads are left; each arrives, one before the others.
+    if (thread == 0) {
+        state = arrive_early(barrier, 1);
+        sums[0] = pending(state);
+    }
+    __syncthreads();
     if (thread % 2 == 0) {
-        state = arrive(barrier);
-        atomicAdd(sums + 1, pending(state));
+        if (thread)
+            state = arrive(barrier);
         wait(barrier, state);
     }
     __syncthreads();
@@ -87,28 +104,37 @@ extern "C" __global__ void barrier_forms(const unsigned *in, unsigned *out) {
     __syncthreads();
     if (thread) {
         state = arrive_early(barrier, 3);
-        atomicAdd(sums + 2, pending(state));
+        atomicAdd(sums + 1, pending(state));
     }
     __syncthreads();
     if (thread == 0)
-        state = arrive(barrier);
+        wait(barrier, arrive(barrier));
     __syncthreads();
-#if __CUDA_ARCH__ >= 900
-    // The phase waits for what is announced, also where all have arrived.
     if (thread == 0)
         start(barrier, threads);
     __syncthreads();
+#if __CUDA_ARCH__ >= 900
+    // The phase waits for what is announced, also where all have arrived.
     asm volatile("mbarrier.arrive.expect_tx.b64 %0, [%1], %2;"
                  : "=l"(state)
                  : "l"(barrier), "r"(thread)
                  : "memory");
-    unsigned left = pending(state);
+    __syncthreads();
+    if (thread == 0)
+        sums[2] = over_now(barrier, state);
+    __syncthreads();
     asm volatile("mbarrier.complete_tx.relaxed.cta.b64 [%0], %1;" : : "l"(barrier), "r"(thread) : "memory");
-    wait(barrier, state);
 #else
-    unsigned left = threads - thread;
+    if (thread == 0)
+        sums[2] = 0;
+    state = arrive(barrier);
 #endif
-    atomicAdd(sums + 3, left);
+    wait(barrier, state);
+    __syncthreads();
+    if (thread == 0) {
+        state = arrive_early(barrier, 1);
+        sums[3] = pending(state);
+    }
     // Copies that arrive by themselves, without being counted in before.
     unsigned place = __cvta_generic_to_shared(words + thread);
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"

@@ -101,21 +101,19 @@ pub(crate) fn copies_that_arrive(inputs: &Inputs) -> Result<Vec<Output>, Referen
     Ok(vec![Output::new("out", Values::U32(words))])
 }
 
-/// Per CTA the sums of the arrivals pending in four phases, then its words backwards.
+/// Per CTA the arrivals pending where every other thread has left, their sum where all but one arrive three
+/// at a time, that a phase with something to come is not over, all threads of a new phase; then its words
+/// backwards.
 pub(crate) fn barrier_forms(inputs: &Inputs) -> Result<Vec<Output>, ReferenceError> {
     let block = inputs.positive("block")?;
     let mut out = Vec::new();
     for words in inputs.u32s("in", 0)?.chunks(block) {
         let threads = words.len() as u32;
-        // All threads, every other one, all but one three at a time, all.
-        let one_by_one = |first: u32, step: usize| (1..=first).rev().step_by(step);
-        let sum = |counts: &mut dyn Iterator<Item = u32>| counts.fold(0u32, u32::wrapping_add);
-        out.push(sum(&mut one_by_one(threads, 1)));
-        out.push(sum(&mut one_by_one(threads.div_ceil(2), 1)));
-        out.push(sum(
-            &mut one_by_one((3 * threads).saturating_sub(2), 3).take(threads as usize - 1)
-        ));
-        out.push(sum(&mut one_by_one(threads, 1)));
+        let early = (1..threads).map(|before| (3 * threads - 2).wrapping_sub(3 * (before - 1)));
+        out.push(threads.div_ceil(2));
+        out.push(early.fold(0, u32::wrapping_add));
+        out.push(0);
+        out.push(threads);
         out.extend(words.iter().rev());
     }
     Ok(vec![Output::new("out", Values::U32(out))])

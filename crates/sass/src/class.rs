@@ -308,7 +308,9 @@ pub fn class(instruction: &Instruction) -> Class {
         VOTE => Class::Vote,
         BRA | BRX | BRXU | JMP | JMX => Class::Branch,
         BREAK | BSSY | BSYNC | ENDCOLLECTIVE | WARPSYNC | YIELD => Class::Convergence,
-        BMOV | RPCMOV => Class::BarrierMove,
+        BMOV => Class::BarrierMove,
+        // Compiled code waits for no counter and keeps the distances of the ALU.
+        RPCMOV => Class::CoupledAlu,
         CALL | RET => Class::Call,
         BPT | EXIT | KILL => Class::Exit,
         NOP | PMTRIG | SETCTAID => Class::Nop,

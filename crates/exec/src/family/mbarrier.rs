@@ -55,9 +55,8 @@ pub(crate) enum Op {
         address: Address,
         how: Arriving,
         operand: Operand,
-        /// Lanes that do the same at the same barrier get their mask and the state from before all of
-        /// them (`.TMASK`).
-        together: bool,
+        /// The lower word of the result is the mask of the lanes that did the same (`.TMASK`).
+        masked: bool,
     },
     /// ARRIVES: as the warp's copies so far are complete.
     WithCopies { address: Address, what: Completion },
@@ -189,7 +188,7 @@ pub(crate) fn lower(opcode: Opcode, r: &mut Reader<'_>) -> Lowered<Op> {
             leaves: has("OPTOUT"),
         },
         operand: r.plain_source()?,
-        together: has("TMASK"),
+        masked: has("TMASK"),
     })
 }
 
@@ -290,7 +289,7 @@ pub(crate) fn execute<P: Port>(
             ref address,
             how,
             operand,
-            together,
+            masked,
         } => {
             shared_addresses(unit, address, 8, mask, effect)?;
             let operand = unit.warp.fetch(operand);
@@ -307,35 +306,32 @@ pub(crate) fn execute<P: Port>(
                 }
                 transact(old, arrivals, count(how.announced, lane) as i32)
             };
+            // Lanes that do the same at the same barrier do so together and get the word from before all
+            // of them: the compiler counts on that (it multiplies by the number of lanes instead of
+            // adding over them).
             let addresses = &effect.access.addresses;
-            if together {
-                let mut results = [Lanes::ZERO; 4];
-                let mut left = mask;
-                while left != 0 {
-                    let first = left.trailing_zeros() as usize & 31;
-                    let same = |&lane: &usize| {
-                        addresses[lane] == addresses[first] && operand[lane] == operand[first]
-                    };
-                    let group = lanes_of(left)
-                        .filter(same)
-                        .fold(0, |group, lane| group | 1 << lane);
-                    left &= !group;
-                    let at = addresses[first] as u32;
-                    let state = unit.shared.word(at + 4);
-                    for lane in lanes_of(group) {
-                        let old = [unit.shared.word(at), unit.shared.word(at + 4), 0, 0];
-                        unit.shared.write(at, &next(old, lane).to_le_bytes());
-                        results[0][lane] = group;
-                        results[1][lane] = state;
-                    }
+            let mut results = [Lanes::ZERO; 4];
+            let mut left = mask;
+            while left != 0 {
+                let first = left.trailing_zeros() as usize & 31;
+                let same = |&lane: &usize| {
+                    addresses[lane] == addresses[first] && operand[lane] == operand[first]
+                };
+                let group = lanes_of(left)
+                    .filter(same)
+                    .fold(0, |group, lane| group | 1 << lane);
+                left &= !group;
+                let at = addresses[first] as u32;
+                let before = [unit.shared.word(at), unit.shared.word(at + 4)];
+                for lane in lanes_of(group) {
+                    let old = [unit.shared.word(at), unit.shared.word(at + 4), 0, 0];
+                    unit.shared.write(at, &next(old, lane).to_le_bytes());
+                    results[0][lane] = if masked { group } else { before[0] };
+                    results[1][lane] = before[1];
                 }
-                if let Some(row) = row {
-                    write_words(unit.warp, row, &results, 8, mask);
-                }
-            } else {
-                on_shared(unit, addresses, mask, 8, row, |old, lane| {
-                    (words(next(old, lane)), old)
-                });
+            }
+            if let Some(row) = row {
+                write_words(unit.warp, row, &results, 8, mask);
             }
         }
         Op::WithCopies { ref address, what } => {

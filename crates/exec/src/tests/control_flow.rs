@@ -233,6 +233,34 @@ fn lepc_and_absolute_calls() {
     assert!(words(&m, 32).iter().all(|&w| w == 7));
 }
 
+/// RPCMOV keeps two words for each lane; lanes that do not write keep theirs.
+#[test]
+fn halves_of_the_return_address() {
+    let half = Operand::Keyword;
+    let mut program = vec![
+        tid(1),
+        compare(0, M::GE, 1, 8),
+        add(2, 1, 100),
+        instruction(Opcode::RPCMOV, &[M::N32], &[half("Rpc.LO"), r(1)]),
+        when(
+            0,
+            false,
+            instruction(Opcode::RPCMOV, &[M::N32], &[half("Rpc.HI"), r(2)]),
+        ),
+        instruction(Opcode::RPCMOV, &[M::N32], &[r(3), half("Rpc.HI")]),
+        instruction(Opcode::RPCMOV, &[M::N32], &[r(4), half("Rpc.LO")]),
+        op(Opcode::IADD3, &[r(2), r(3), r(4), r(255)]),
+    ];
+    program.extend(store(1, 2));
+    program.push(exit());
+    let mut m = memory(32);
+    run_code(&program, [32, 1, 1], &mut m).unwrap();
+    for (lane, found) in words(&m, 32).into_iter().enumerate() {
+        let lane = lane as u32;
+        assert_eq!(found, if lane < 8 { lane } else { 2 * lane + 100 });
+    }
+}
+
 /// LEPC with a target (sm_90) gives the target's address.
 #[test]
 fn lepc_of_a_target() {

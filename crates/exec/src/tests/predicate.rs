@@ -140,3 +140,35 @@ fn plop3_every_table() {
         }
     }
 }
+
+/// UP2UR puts the uniform predicates into a byte of a register, UR2UP takes them back from there: words of
+/// compiled code.
+#[test]
+fn uniform_predicates_are_kept_in_a_byte() {
+    let decoded = |low, high| match sass::decode(
+        sass::Word::from_halves(low, high),
+        sass::Architecture::Sm90,
+    ) {
+        sass::Decoded::Instruction(instruction) => instruction,
+        other => panic!("{other:?}"),
+    };
+    let keep = decoded(0x0000_00ff_3e3e_7883, 0x000f_c800_0800_3000);
+    let back = decoded(0x0000_00ff_3e00_7884, 0x000f_c600_0800_3000);
+    assert_eq!(
+        keep.display(0).to_string(),
+        "UP2UR.B3 UR62, UPR, UR62, 0xff"
+    );
+    assert_eq!(back.display(0).to_string(), "UR2UP UPR, UR62.B3");
+    for bits in 0..128u8 {
+        let mut w = warp();
+        w.uniforms[62] = 0x1234_5678;
+        w.uniform_predicates = 0x80 | bits;
+        let mut kept = run(&keep, &w);
+        assert_eq!(
+            kept.uniforms[62] & 0x7fff_ffff,
+            u32::from(bits) << 24 | 0x34_5678
+        );
+        kept.uniform_predicates = 0x80 | !bits & 0x7f;
+        assert_eq!(run(&back, &kept).uniform_predicates, 0x80 | bits);
+    }
+}
