@@ -28,7 +28,7 @@ pub use error::{FaultReport, FunctionalHang, HangReport, RunError};
 pub use exec::{HostIsa, UnknownOp};
 pub use files::Files;
 pub use options::{DEFAULT_MAX_CYCLES, Mode, RunOptions};
-pub use report::{HazardReport, LaunchReport, RunReport, Timing};
+pub use report::{HazardReport, Issue, LaunchReport, RunReport, Timing};
 pub use session::{RunProgress, Session};
 pub use sm::{DependenceArea, DependenceMode, HazardMode, SmParameters};
 pub use statistics::{Metric, MetricValue};

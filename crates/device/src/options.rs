@@ -33,6 +33,8 @@ pub struct RunOptions {
     pub mode: Mode,
     /// What to do about instructions that come before the values they need; in timing mode.
     pub hazards: HazardMode,
+    /// Whether the report lists every instruction that SM 0 issues; where hazards are emulated.
+    pub timeline: bool,
     /// Host threads; 0 for as many as there are.
     pub threads: usize,
     /// Longest window in cycles; the visibility quantum by default.
@@ -52,6 +54,7 @@ impl Default for RunOptions {
         RunOptions {
             mode: Mode::Timing,
             hazards: HazardMode::Check,
+            timeline: false,
             threads: 0,
             window: None,
             max_cycles: DEFAULT_MAX_CYCLES,

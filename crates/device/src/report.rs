@@ -96,6 +96,21 @@ pub struct Timing {
     pub data_sheet_bandwidth: f64,
     /// Hazards, or nothing if they were not looked for.
     pub hazards: Option<Vec<HazardReport>>,
+    /// What SM 0 issued, in its order, if it was asked for.
+    pub timeline: Vec<Issue>,
+}
+
+/// An instruction that an SM issued.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Issue {
+    /// When.
+    pub cycle: u64,
+    /// The warp's slot.
+    pub warp: u8,
+    /// Byte offset in its function.
+    pub offset: u64,
+    /// What.
+    pub text: String,
 }
 
 impl Timing {

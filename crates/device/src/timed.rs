@@ -11,7 +11,7 @@ use crate::device::{Device, Prepared};
 use crate::engine::{Engine, Hang, Parts, Progress, Stop};
 use crate::error::{FaultReport, HangReport, RunError};
 use crate::options::{Mode, RunOptions};
-use crate::report::{HazardReport, LaunchReport, Timing};
+use crate::report::{HazardReport, Issue, LaunchReport, Timing};
 use crate::statistics::{DRAM_SHARE, DRAM_THROUGHPUT, L2_HIT_RATE, Measured, Metric, sm_metrics};
 
 /// Where the constant banks lie for the caches that hold them, apart from code and data.
@@ -40,6 +40,7 @@ impl Device {
             warps_per_sm: self.limits.warps_per_sm,
             l1_bytes: prepared.occupancy.l1_size,
             hazards: options.hazards,
+            watch: options.timeline,
             code_address: CODE_BASE,
             constant_address: CONSTANT_BASE,
         };
@@ -133,6 +134,7 @@ impl Device {
             metrics,
             data_sheet_bandwidth: self.dram.bandwidth,
             hazards,
+            timeline: sms.first().map_or(Vec::new(), |sm| timeline(sm, prepared)),
         });
         Ok(report)
     }
@@ -167,6 +169,19 @@ impl Device {
             rate(DRAM_SHARE, "%", share);
         }
     }
+}
+
+fn timeline(sm: &Sm, prepared: &Prepared) -> Vec<Issue> {
+    let one = |issued: &sm::Issued| {
+        let (offset, text) = instruction(prepared, issued.pc);
+        Issue {
+            cycle: issued.cycle.0,
+            warp: issued.warp.0,
+            offset,
+            text,
+        }
+    };
+    sm.issued().iter().map(one).collect()
 }
 
 /// Tells a wrong `free`.

@@ -20,4 +20,4 @@ pub use compare::{Judgement, Observation, Row, Value};
 pub use disassembled::{text_of, text_of_code};
 pub use document::{Document, Experiment, Frame};
 pub use error::LabError;
-pub use run::{Bench, gpu_of};
+pub use run::{Bench, Watched, gpu_of};

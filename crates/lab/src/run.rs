@@ -118,6 +118,61 @@ impl Bench {
         Ok(())
     }
 
+    /// Runs one variant of an experiment and tells what its warps issued on one sub-core, from the first
+    /// opening to the last closing clock there.
+    ///
+    /// # Errors
+    /// An experiment that cannot be assembled or launched, or whose window was never closed.
+    pub fn watch(
+        &mut self,
+        experiment: &Experiment,
+        variant: &str,
+        gpu: Option<&str>,
+        sub_core: u8,
+    ) -> Result<Watched, LabError> {
+        let wrong = |reason: String| LabError::Variant {
+            experiment: experiment.id.clone(),
+            variant: variant.to_owned(),
+            reason,
+        };
+        let frame = built_in::frame(experiment, &self.known).unwrap_or_default();
+        let row = experiment.measured.get(variant);
+        let row = row.ok_or_else(|| wrong("no such variant".to_owned()))?;
+        let name = gpu.or(gpu_of(&experiment.gpu));
+        let name = name.ok_or_else(|| {
+            wrong(format!(
+                "no GPU document for `{}`; name one with --gpu",
+                experiment.gpu
+            ))
+        })?;
+        let ended = self.ended(experiment, &frame, variant, row, name, true)?.1;
+        let of_sub_core = |warp: usize| warp as i64 % SUB_CORES == i64::from(sub_core);
+        let stamps = ended.stamps(&frame);
+        let stamps = stamps
+            .iter()
+            .enumerate()
+            .filter(|(warp, _)| of_sub_core(*warp));
+        let (mut first, mut last) = (u32::MAX, 0);
+        for (_, (closed, opened)) in stamps {
+            first = first.min(*opened);
+            last = last.max(*closed);
+        }
+        if first > last {
+            return Err(wrong(format!("no window on sub-core {sub_core}")));
+        }
+        // A clock is read in the cycle after its issue.
+        let cycles = (u64::from(first) - 1, u64::from(last) - 1);
+        let issued = ended.timeline.into_iter().filter(|issue| {
+            of_sub_core(issue.warp.into()) && (cycles.0..=cycles.1).contains(&issue.cycle)
+        });
+        Ok(Watched {
+            gpu: name.to_owned(),
+            first: cycles.0,
+            last: cycles.1,
+            issued: issued.collect(),
+        })
+    }
+
     fn gpu(&mut self, name: &str) -> Result<Gpu, LabError> {
         if let Some(gpu) = self.gpus.get(name) {
             return Ok(gpu.clone());
@@ -131,14 +186,16 @@ impl Bench {
         Ok(gpu)
     }
 
-    fn row(
+    /// Assembles and runs a variant.
+    fn ended(
         &mut self,
         experiment: &Experiment,
         frame: &Frame,
         variant: &str,
         row: &toml::Table,
         name: &str,
-    ) -> Result<Row, LabError> {
+        watch: bool,
+    ) -> Result<(Variant, Ended), LabError> {
         let mut gpu = self.gpu(name)?;
         let place = (experiment.id.as_str(), variant);
         let wrong = |reason: String| LabError::Variant {
@@ -164,11 +221,23 @@ impl Bench {
             variant: &text,
             cubin: &cubin,
         };
-        let ended = run.run(gpu).map_err(|error| LabError::Run {
+        let ended = run.run(gpu, watch).map_err(|error| LabError::Run {
             experiment: experiment.id.clone(),
             variant: variant.to_owned(),
             error: Box::new(error),
         })?;
+        Ok((text, ended))
+    }
+
+    fn row(
+        &mut self,
+        experiment: &Experiment,
+        frame: &Frame,
+        variant: &str,
+        row: &toml::Table,
+        name: &str,
+    ) -> Result<Row, LabError> {
+        let (text, ended) = self.ended(experiment, frame, variant, row, name, false)?;
         let expected = expectation(row, &|name| ended.addresses.get(name).copied());
         let measured = ended.observe(frame, &text, row, &expected);
         let (pass, notes) = match judge(experiment, row, &expected, &measured) {
@@ -241,12 +310,29 @@ struct Ended {
     addresses: BTreeMap<String, u64>,
     /// Stored registers, thread by thread.
     stored: Vec<u32>,
+    /// How many of them each thread stores.
+    each: usize,
     fault: Option<String>,
     hazards: usize,
+    /// What was issued, if it was watched.
+    timeline: Vec<device::Issue>,
+}
+
+/// What the warps of a sub-core issued in the window of an experiment.
+#[derive(Debug, Clone)]
+pub struct Watched {
+    /// The GPU.
+    pub gpu: String,
+    /// The cycle of the first opening clock.
+    pub first: u64,
+    /// The cycle of the last closing clock.
+    pub last: u64,
+    /// Instructions in the order of issue.
+    pub issued: Vec<device::Issue>,
 }
 
 impl Run<'_> {
-    fn run(&self, gpu: Gpu) -> Result<Ended, RunError> {
+    fn run(&self, gpu: Gpu, watch: bool) -> Result<Ended, RunError> {
         let mut device = Device::new(gpu, 1)?;
         let of_row = |key: &str| u32::try_from(self.row.get(key)?.as_integer()?).ok();
         let grid = of_row("grid").or(self.frame.grid);
@@ -289,6 +375,7 @@ impl Run<'_> {
             threads: 1,
             // Experiments with wrong control bits measure what comes of them.
             hazards: HazardMode::Emulate,
+            timeline: watch,
             max_cycles: MOST_CYCLES,
             ..RunOptions::default()
         };
@@ -296,13 +383,17 @@ impl Run<'_> {
         let mut ended = Ended {
             addresses,
             stored: Vec::new(),
+            each: self.variant.stored.len(),
             fault: None,
             hazards: 0,
+            timeline: Vec::new(),
         };
         match device.run(&prepared, &options, &mut |_| {}) {
             Ok(report) => {
-                let hazards = report.timing.and_then(|timing| timing.hazards);
-                ended.hazards = hazards.map_or(0, |hazards| hazards.len());
+                if let Some(timing) = report.timing {
+                    ended.hazards = timing.hazards.map_or(0, |hazards| hazards.len());
+                    ended.timeline = timing.timeline;
+                }
             }
             Err(RunError::Fault(fault)) => {
                 // What it is about follows behind a colon.
@@ -321,6 +412,16 @@ impl Run<'_> {
 }
 
 impl Ended {
+    /// Closing and opening clock of lane 0 of each warp, if they were stored.
+    fn stamps(&self, frame: &Frame) -> Vec<(u32, u32)> {
+        let each = self.each;
+        if each < 2 + usize::from(frame.value.is_some()) {
+            return Vec::new();
+        }
+        let warps = self.stored.chunks(each * LANES);
+        warps.map(|warp| (warp[0], warp[1])).collect()
+    }
+
     /// Makes an observation of the stored registers.
     fn observe(
         &self,
@@ -339,12 +440,7 @@ impl Ended {
         }
         let has_value = frame.value.is_some();
         if each >= 2 + usize::from(has_value) {
-            // Closing and opening clock of lane 0 of each warp.
-            let stamps: Vec<(u32, u32)> = self
-                .stored
-                .chunks(each * LANES)
-                .map(|warp| (warp[0], warp[1]))
-                .collect();
+            let stamps = self.stamps(frame);
             observation.cycles = window(&stamps, frame, row);
             if expected.closings.is_some() {
                 observation.closings = Some(closings(&stamps));

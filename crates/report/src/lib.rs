@@ -11,5 +11,6 @@ pub mod metrics;
 pub mod number;
 pub mod table;
 pub mod text;
+pub mod timeline;
 
 pub use text::Style;

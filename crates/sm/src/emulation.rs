@@ -82,6 +82,17 @@ struct WarpState {
     generation: u8,
 }
 
+/// An instruction that was issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Issued {
+    /// When.
+    pub cycle: Cycle,
+    /// By which warp.
+    pub warp: WarpSlot,
+    /// Which.
+    pub pc: Pc,
+}
+
 /// Results and readers under way on an SM.
 pub struct Emulation {
     warps: Vec<WarpState>,
@@ -92,6 +103,8 @@ pub struct Emulation {
     entries: Vec<Entry>,
     /// When readers read, where that is known.
     due: BinaryHeap<Reverse<(u64, u16)>>,
+    /// Every instruction in the order of issue, if they are watched.
+    pub watched: Option<Vec<Issued>>,
     /// What [`Emulation::look`] has entered last.
     issued: (u16, Option<u16>, u64),
     // Space for the sight of one instruction.
@@ -102,7 +115,7 @@ pub struct Emulation {
 
 impl Emulation {
     /// Nothing under way in `slots` warps.
-    pub fn new(slots: usize) -> Emulation {
+    pub fn new(slots: usize, watch: bool) -> Emulation {
         Emulation {
             warps: (0..slots).map(|_| WarpState::default()).collect(),
             free_results: Vec::new(),
@@ -111,6 +124,7 @@ impl Emulation {
             free_readers: Vec::new(),
             entries: Vec::new(),
             due: BinaryHeap::new(),
+            watched: watch.then(Vec::new),
             issued: (0, None, 0),
             visible: Vec::new(),
             reads: Vec::new(),
@@ -466,6 +480,13 @@ impl Sm {
         };
         let program = &self.program;
         let row = &program.rows[pc as usize];
+        if let Some(watched) = &mut emulation.watched {
+            watched.push(Issued {
+                cycle: Cycle(now),
+                warp: WarpSlot(slot),
+                pc: Pc(pc),
+            });
+        }
         let (result, reader, late) = emulation.issued;
         let copies = row.memory_kind == MemoryKind::CopyToShared && self.effect.accesses;
         let mut entry = NO_ENTRY;

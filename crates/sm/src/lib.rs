@@ -42,6 +42,7 @@ mod wheel;
 
 pub use audit::UnderWay;
 pub use dependence::{DependenceArea, DependenceMode, Release};
+pub use emulation::Issued;
 pub use error::SmError;
 pub use hang::WaitingWarp;
 pub use hazard::{Hazard, HazardKind, HazardMode};

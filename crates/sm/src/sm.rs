@@ -10,7 +10,7 @@ use source::{
 use crate::barrier::Wait;
 use crate::copies::CopyGroups;
 use crate::dependence::{COUNTERS, Hold, Scoreboard};
-use crate::emulation::Emulation;
+use crate::emulation::{Emulation, Issued};
 use crate::event::{Event, RecordIndex};
 use crate::fence::{Fence, Orders};
 use crate::front_end::level1::{Level1, Purpose};
@@ -43,6 +43,8 @@ pub struct Launch {
     pub l1_bytes: u32,
     /// What is done about hazards.
     pub hazards: HazardMode,
+    /// Whether every issue is remembered ([`Sm::issued`]); where hazards are emulated.
+    pub watch: bool,
     /// Device address of the code image.
     pub code_address: u64,
     /// Device address of the constant banks.
@@ -188,7 +190,8 @@ impl Sm {
                 let places = launch.program.places;
                 Box::new(Scoreboard::new(&parameters.dependence, places, slots))
             }),
-            emulation: (hazards == HazardMode::Emulate).then(|| Box::new(Emulation::new(slots))),
+            emulation: (hazards == HazardMode::Emulate)
+                .then(|| Box::new(Emulation::new(slots, launch.watch))),
             copy_check: CopyCheck::default(),
             statistics: SmStatistics::default(),
             barrier_waits: Vec::new(),
@@ -463,6 +466,12 @@ impl Sm {
             }
             Event::Float64HandOver { sub_core } => self.float64_hand_over(sub_core as usize),
         }
+    }
+
+    /// What was issued, in its order, if it was watched.
+    pub fn issued(&self) -> &[Issued] {
+        let watched = self.emulation.as_ref().and_then(|e| e.watched.as_deref());
+        watched.unwrap_or_default()
     }
 
     /// No live warp and nothing under way.

@@ -281,7 +281,7 @@ pub struct AreaArguments {
 /// Options of `lab`.
 #[derive(Debug, Args)]
 pub struct LabArguments {
-    /// List or run.
+    /// List, run or draw.
     #[command(subcommand)]
     pub command: LabCommand,
 }
@@ -293,6 +293,30 @@ pub enum LabCommand {
     List(LabListArguments),
     /// Run experiments: measured beside expected. Exit code 1 if an exact row differs.
     Run(LabRunArguments),
+    /// Draw which warp of a sub-core issued when, in the window of one variant.
+    Draw(LabDrawArguments),
+}
+
+/// Options of `lab draw`.
+#[derive(Debug, Args)]
+pub struct LabDrawArguments {
+    /// The variant, as `experiment/variant`; an experiment with one variant needs no more than its name.
+    pub variant: String,
+    /// The sub-core whose warps are drawn.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u8).range(0..4))]
+    pub sub_core: u8,
+    /// GPU to simulate in place of the one that was measured.
+    #[arg(long, value_name = "NAME")]
+    pub gpu: Option<String>,
+    /// A lab file (docs/experiments.md); the built-in ones without.
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// Set a parameter of the GPU.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Draw as SVG into this file in place of text.
+    #[arg(long, value_name = "FILE.svg")]
+    pub svg: Option<PathBuf>,
 }
 
 /// Options of `lab list`.

@@ -130,3 +130,51 @@ fn text_becomes_a_cubin_that_runs() {
     assert_eq!(code, 2);
     assert!(error.contains("control bits"), "{error}");
 }
+
+/// MODEL.md §3.4, c: a yield on the second instruction of each of four warps.
+#[test]
+fn a_schedule_is_drawn() {
+    let (code, out, error) =
+        output(warpath().args(["lab", "draw", "paper_schedule_yield/four_warps"]));
+    assert_eq!(code, 0, "{error}");
+    let rows: Vec<&str> = out.lines().filter(|line| line.starts_with('W')).collect();
+    // The cycles of each warp in the first 100.
+    let cycles = |row: &str| -> Vec<usize> {
+        let (_, marks) = row.split_once("  ").expect("a lane");
+        let marks = marks.trim_start().bytes().enumerate();
+        marks
+            .filter(|(_, mark)| *mark == b'#')
+            .map(|(cycle, _)| cycle)
+            .collect()
+    };
+    let span = |from: usize, to: usize| (from..to).collect::<Vec<_>>();
+    assert_eq!(cycles(rows[0]), [span(0, 2), span(4, 34)].concat(), "{out}");
+    assert_eq!(
+        cycles(rows[1]),
+        [span(2, 4), span(34, 64)].concat(),
+        "{out}"
+    );
+    assert_eq!(
+        cycles(rows[2]),
+        [span(64, 66), span(68, 98)].concat(),
+        "{out}"
+    );
+    assert_eq!(
+        cycles(rows[3]),
+        [span(66, 68), span(98, 100)].concat(),
+        "{out}"
+    );
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("schedule.svg");
+    let drawn = ["lab", "draw", "paper_schedule_yield/four_warps", "--svg"];
+    let (code, _, error) = output(warpath().args(drawn).arg(&file));
+    assert_eq!(code, 0, "{error}");
+    let svg = std::fs::read_to_string(&file).expect("a drawing");
+    // The closing clock of the last warp is its last instruction but one.
+    assert_eq!(svg.matches("<title>").count(), 127, "{svg}");
+
+    let (code, _, error) = output(warpath().args(["lab", "draw", "paper_schedule_yield"]));
+    assert_eq!(code, 2);
+    assert!(error.contains("four_warps, one_warp"), "{error}");
+}

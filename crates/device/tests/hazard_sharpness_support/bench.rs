@@ -168,6 +168,7 @@ impl Bench {
             warps_per_sm: self.limits.warps_per_sm,
             l1_bytes: occupancy.l1_size,
             hazards: sm::HazardMode::Check,
+            watch: false,
             code_address: CODE_BASE,
             constant_address: CODE_BASE + (1 << 32),
         };

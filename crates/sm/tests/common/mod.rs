@@ -342,6 +342,7 @@ impl Bench {
             warps_per_sm: 48,
             l1_bytes: 64 * 1024,
             hazards: sm::HazardMode::Check,
+            watch: false,
             code_address: 0x1000_0000,
             constant_address: 0x2000_0000,
         };

@@ -573,6 +573,7 @@ impl Bench {
             } else {
                 HazardMode::Off
             },
+            watch: false,
             code_address: 0x1000_0000,
             constant_address: 0x2000_0000,
         };

@@ -4,9 +4,12 @@ use std::io::Write;
 
 use ::lab::{Bench, Document, Experiment, LabError, Row, Value, gpu_of};
 use report::table::{Align, Table};
+use report::timeline::{Lane, Timeline};
 use serde::Serialize;
 
-use crate::cli::{LabArguments, LabCommand, LabListArguments, LabRunArguments, ListFormat};
+use crate::cli::{
+    LabArguments, LabCommand, LabDrawArguments, LabListArguments, LabRunArguments, ListFormat,
+};
 use crate::failure::{Failure, Problem};
 use crate::input::read_text;
 
@@ -15,6 +18,7 @@ pub fn run(arguments: &LabArguments, out: &mut dyn Write) -> Result<(), Failure>
     match &arguments.command {
         LabCommand::List(arguments) => list(arguments, out),
         LabCommand::Run(arguments) => run_rows(arguments, out),
+        LabCommand::Draw(arguments) => draw(arguments, out),
     }
 }
 
@@ -129,6 +133,69 @@ fn run_rows(arguments: &LabRunArguments, out: &mut dyn Write) -> Result<(), Fail
     out.flush()?;
     let exact = rows.iter().filter(|row| row.exact).count();
     Err(Problem::new(format!("{differ} of {exact} exact rows differ")).run())
+}
+
+fn draw(arguments: &LabDrawArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut bench = Bench::new(&arguments.set).map_err(|error| wrong(&error))?;
+    let experiments = experiments(arguments.file.as_ref(), &bench)?;
+    let (id, variant) = match arguments.variant.split_once('/') {
+        Some((id, variant)) => (id, Some(variant)),
+        None => (arguments.variant.as_str(), None),
+    };
+    let Some(experiment) = experiments.iter().find(|experiment| experiment.id == id) else {
+        let problem = Problem::new(format!("no experiment is called `{id}`"));
+        return Err(problem.help("`warpath lab list` shows them").input());
+    };
+    let variants: Vec<&str> = experiment.measured.keys().map(String::as_str).collect();
+    let variant = match (variant, variants.as_slice()) {
+        (Some(variant), known) if known.contains(&variant) => variant,
+        (None, [only]) => only,
+        (_, known) => {
+            let problem = Problem::new(format!("which variant of `{id}`?"));
+            let help = format!("it has {}", known.join(", "));
+            return Err(problem.help(help).input());
+        }
+    };
+    let watched = bench
+        .watch(
+            experiment,
+            variant,
+            arguments.gpu.as_deref(),
+            arguments.sub_core,
+        )
+        .map_err(|error| wrong(&error))?;
+    let mut lanes: Vec<(u8, Lane)> = Vec::new();
+    for issue in &watched.issued {
+        let place = match lanes.iter().position(|(warp, _)| *warp == issue.warp) {
+            Some(place) => place,
+            None => {
+                let lane = Lane {
+                    name: format!("W{}", issue.warp),
+                    issued: Vec::new(),
+                };
+                lanes.push((issue.warp, lane));
+                lanes.len() - 1
+            }
+        };
+        let what = format!("{:#06x} {}", issue.offset, issue.text);
+        lanes[place].1.issued.push((issue.cycle, what));
+    }
+    // The youngest on top.
+    lanes.sort_by_key(|(warp, _)| std::cmp::Reverse(*warp));
+    let timeline = Timeline {
+        title: format!(
+            "{id}/{variant} on {}, sub-core {}: {}",
+            watched.gpu, arguments.sub_core, experiment.title
+        ),
+        first: watched.first,
+        last: watched.last,
+        lanes: lanes.into_iter().map(|(_, lane)| lane).collect(),
+    };
+    match &arguments.svg {
+        Some(path) => std::fs::write(path, timeline.svg())
+            .map_err(|error| Problem::new(format!("{}: {error}", path.display())).input()),
+        None => Ok(write!(out, "{}", timeline.text())?),
+    }
 }
 
 fn write_rows(rows: &[Row], out: &mut dyn Write) -> Result<(), Failure> {

@@ -102,6 +102,7 @@ fn options(arguments: &RunArguments) -> RunOptions {
             Hazards::Check => HazardMode::Check,
             Hazards::Emulate => HazardMode::Emulate,
         },
+        timeline: false,
         threads: arguments.threads,
         window: arguments.window,
         max_cycles: arguments.max_cycles,
