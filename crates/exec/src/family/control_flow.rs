@@ -292,7 +292,7 @@ fn state<'a>(r: &mut Reader<'a>) -> Lowered<Option<&'a str>> {
     };
     r.skip();
     if *name != "MACTIVE" {
-        return refuse(format!("{name}, a part of the warp's state"));
+        return refuse("a part of the warp's state other than MACTIVE");
     }
     Ok(Some(name))
 }

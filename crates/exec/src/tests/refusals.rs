@@ -121,14 +121,12 @@ const REFUSED: &[(Opcode, &str, &str)] = &[
     (BAR, "BAR.SCAN", NOT_COMPILED),
     (BAR, "BAR.SYNCALL", NOT_COMPILED),
     (BMOV, "BMOV.64", OF_TRAPS),
-    (BMOV, "BMOV.PQUAD", "for quads of pixels"),
-    (BMOV, "a destination that is not a register", OF_TRAPS),
-    (BMOV, "a source that is not a value", OF_TRAPS),
     (
         BMOV,
-        "an operand that is not a convergence barrier",
+        "a part of the warp's state other than MACTIVE",
         OF_TRAPS,
     ),
+    (BMOV, "quads of a convergence barrier", NOT_COMPILED),
     (BPT, "BPT.INT", "for debuggers"),
     (
         BRA,
