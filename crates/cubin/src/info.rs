@@ -38,6 +38,9 @@ pub mod attribute {
     /// One parameter where one of them is larger than 16,383 bytes: 32-bit index, 16-bit ordinal,
     /// 16-bit offset, 16-bit size, 16 bits of flags.
     pub const KPARAM_INFO_V2: u8 = 0x45;
+    /// Where indirect branches go: per branch its 32-bit offset, 32 bits that are 0, a 32-bit count and as
+    /// many 32-bit offsets (seen in compiled code with BRX).
+    pub const INDIRECT_BRANCH_TARGETS: u8 = 0x34;
     /// CTA barriers in use, 8-bit (CUDA 13).
     pub const NUM_BARRIERS: u8 = 0x4c;
 }

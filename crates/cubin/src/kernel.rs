@@ -107,6 +107,28 @@ pub struct Function {
     pub info: Vec<InfoRecord>,
 }
 
+impl Function {
+    /// Where the indirect branches of the code go, by the offset of the branch, as the compiler recorded
+    /// it; in bytes. A record that ends early gives what it holds; one that was never filled in (CUDA 11.8
+    /// writes zeros for sm_90) says nothing.
+    pub fn indirect_branches(&self) -> Vec<(u32, Vec<u32>)> {
+        let mut branches = Vec::new();
+        let records = self.info.iter();
+        for record in records.filter(|one| one.attribute == attribute::INDIRECT_BRANCH_TARGETS) {
+            let words = record.words().unwrap_or_default();
+            let mut rest = words.as_slice();
+            while let [branch, _, count, others @ ..] = rest {
+                let (targets, next) = others.split_at(others.len().min(*count as usize));
+                if targets.iter().any(|&target| target != 0) {
+                    branches.push((*branch, targets.to_vec()));
+                }
+                rest = next;
+            }
+        }
+        branches
+    }
+}
+
 /// A function symbol inside a code section.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FunctionSymbol {

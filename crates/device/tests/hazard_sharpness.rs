@@ -12,18 +12,13 @@
 mod hazard_sharpness_support;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use hardware::latency::LatencyTable;
 use hazard_sharpness_support::bench::Bench;
 use hazard_sharpness_support::mutation::{candidates as candidates_of, needed};
-use hazard_sharpness_support::schedule::check::Walk;
-use hazard_sharpness_support::schedule::code;
-use hazard_sharpness_support::schedule::findings::{Pair, Seen};
 use hazard_sharpness_support::subject::{cubins, subject};
 use hazard_sharpness_support::trial::{Trial, Verdict};
-use sass::Class;
+use schedule::Rules;
 
 /// One of so many mutations runs in the sample.
 const SAMPLE: usize = 12;
@@ -41,8 +36,9 @@ fn kernels() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../kernels")
 }
 
-fn latencies(sm: u32) -> LatencyTable {
-    LatencyTable::load(sm, Class::NAMES).unwrap_or_else(|error| panic!("{error}"))
+fn rules(gpu: &str) -> Rules {
+    let gpu = hardware::Gpu::load(gpu).unwrap_or_else(|error| panic!("{error}"));
+    Rules::of(&gpu).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What runs: of the cubins of an architecture, and of their mutations.
@@ -84,7 +80,7 @@ fn what_is_taken_away_is_reported(number: usize) {
     let (mut wrong, mut extra) = (Vec::new(), BTreeSet::new());
     let (mut candidates, mut ran, mut known_without) = (0usize, 0usize, 0usize);
     let mut bench = Bench::new(gpu);
-    let latencies = latencies(sm);
+    let rules = rules(gpu);
     let files = cubins(&kernels(), sm);
     for (position, (file, workloads)) in files.iter().enumerate() {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
@@ -101,13 +97,13 @@ fn what_is_taken_away_is_reported(number: usize) {
             }
         }
         for section in &subject.sections {
-            for mutation in candidates_of(&latencies, &section.code) {
+            for mutation in candidates_of(&rules, &section.code) {
                 candidates += 1;
                 if !candidates.is_multiple_of(sweep.every) {
                     continue;
                 }
                 let code = section.code.as_slice();
-                let Some(pairs) = needed(&latencies, code, subject.architecture, mutation) else {
+                let Some(pairs) = needed(&rules, code, subject.architecture, mutation) else {
                     continue;
                 };
                 ran += 1;
@@ -196,85 +192,4 @@ fn c20_what_is_needed_and_taken_away_is_reported_on_sm_89() {
 #[test]
 fn c20_what_is_needed_and_taken_away_is_reported_on_sm_90() {
     what_is_taken_away_is_reported(4);
-}
-
-/// All distances that the committed kernels keep, of an architecture.
-fn seen(sm: u32) -> BTreeMap<Pair, Seen> {
-    let latencies = latencies(sm);
-    let mut seen: BTreeMap<Pair, Seen> = BTreeMap::new();
-    let sections = code::kernels()
-        .into_iter()
-        .flat_map(|file| code::sections(&file));
-    for section in sections.filter(|section| section.sm == sm) {
-        for (pair, new) in Walk::new(&latencies, &section.instructions).run().seen {
-            let known = seen.entry(pair).or_insert(new);
-            known.least = known.least.min(new.least);
-            known.count += new.count;
-        }
-    }
-    seen
-}
-
-#[test]
-fn c20_one_producer_has_as_many_distances_as_kinds_of_consumers() {
-    let latencies = latencies(86);
-    let mut distances: BTreeMap<&str, BTreeSet<u16>> = BTreeMap::new();
-    for ((kind, producer, consumer), seen) in seen(86) {
-        let needed = latencies.distance(kind, producer.index(), consumer.index());
-        if seen.least == needed {
-            distances.entry(producer.name()).or_default().insert(needed);
-        }
-    }
-    println!("tight distances by producer: {distances:?}");
-    for (producer, least) in [("CoupledAlu", 5), ("CoupledFma", 5), ("Hmma16816F32", 2)] {
-        let found = distances.get(producer).map_or(0, BTreeSet::len);
-        assert!(found >= least, "{producer}: {:?}", distances.get(producer));
-    }
-}
-
-/// Pairs of classes whose distance no committed kernel keeps exactly: nothing here shows that the table
-/// is tight there. `BLESS=1 cargo test -p device --test hazard_sharpness` writes the list anew.
-#[test]
-fn pairs_that_are_never_tight_are_listed() {
-    let mut text = String::from(
-        "# Pairs of latency classes that come close in the committed kernels, but never as close as the\n\
-         # table allows: architecture, kind, producer, consumer, cycles needed, least found, how often.\n",
-    );
-    for (sm, _) in ARCHITECTURES {
-        let latencies = latencies(sm);
-        let seen = seen(sm);
-        let needed = |&(kind, producer, consumer): &Pair| {
-            latencies.distance(kind, producer.index(), consumer.index())
-        };
-        let loose = seen.iter().filter(|(pair, seen)| seen.least > needed(pair));
-        println!(
-            "sm_{sm}: {} of {} pairs are never tight",
-            loose.clone().count(),
-            seen.len()
-        );
-        for (pair, seen) in loose {
-            let (kind, producer, consumer) = pair;
-            writeln!(
-                text,
-                "sm_{sm} {} {} {} {} {} {}",
-                kind.name(),
-                producer.name(),
-                consumer.name(),
-                needed(pair),
-                seen.least,
-                seen.count
-            )
-            .expect("writing to a string");
-        }
-    }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/hazard_sharpness_support/never_tight.txt");
-    if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&file, &text).expect("the list can be written");
-    }
-    let listed = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(
-        listed == text,
-        "never_tight.txt: BLESS=1 cargo test -p device --test hazard_sharpness"
-    );
 }

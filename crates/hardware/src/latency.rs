@@ -15,7 +15,7 @@
 //!
 //! # When a dependence is kept
 //!
-//! Compiled code keeps these rules without exception (`crates/source/tests`), and uses every one.
+//! Compiled code keeps these rules without exception (`crates/schedule/tests`), and uses every one.
 //!
 //! *Fixed latency.* A reader keeps the distance of the class that wrote the register to the class that
 //! reads it (`sass::Use::class`), by kind: a general register as data, as address or as stored data

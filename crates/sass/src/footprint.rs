@@ -56,8 +56,8 @@ pub struct Use {
     pub count: u8,
     /// Role of a read; `Role::Data` for writes.
     pub role: Role,
-    /// Position among the general-register source operands (RZ counts, immediates and constants do
-    /// not), the key of the reuse cache; `None` if not such an operand.
+    /// Place among the source operands (0, 1, 2 for A, B, C; literals and constants have theirs too), the
+    /// key of the reuse cache; `None` if not a general register.
     pub slot: Option<u8>,
     /// The operand carries `.reuse`.
     pub reuse: bool,

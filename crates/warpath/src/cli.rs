@@ -28,6 +28,8 @@ pub enum Command {
     Disasm(DisasmArguments),
     /// Assemble SASS text, with its control bits, to a cubin.
     Asm(AsmArguments),
+    /// Check control bits without running the code. Exit code 1 if there are findings.
+    Lint(LintArguments),
     /// Tell which opcodes a cubin uses and which of them execute and are timed.
     Coverage(CoverageArguments),
     /// List the GPUs that can be simulated.
@@ -227,6 +229,37 @@ pub struct AsmArguments {
     /// Architecture of a text without `.arch`.
     #[arg(long, value_name = "SM_XX")]
     pub arch: Option<String>,
+    /// Fill in control fields that the text leaves out or open (`?`): stall counts, dependence counters,
+    /// waits, reuse.
+    #[arg(long)]
+    pub auto_control: bool,
+    /// GPU whose rules the control fields are filled in by; one of the text's architecture without.
+    #[arg(long, value_name = "NAME", requires = "auto_control")]
+    pub gpu: Option<String>,
+}
+
+/// Options of `lint`.
+#[derive(Debug, Args)]
+pub struct LintArguments {
+    /// Cubins, fatbins, host programs with device code, SASS text (.sass), or folders of cubins.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+    /// GPU whose rules hold; without it all code is checked, each for a GPU of its architecture.
+    #[arg(long, value_name = "NAME")]
+    pub gpu: Option<String>,
+    /// Only this kernel.
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+    /// Architecture of a text without `.arch`.
+    #[arg(long, value_name = "SM_XX")]
+    pub arch: Option<String>,
+    /// Print the smallest distances that the code keeps, beside the latency tables. Exit code 1 if one is
+    /// smaller than its table allows.
+    #[arg(long)]
+    pub mine: bool,
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
 }
 
 /// Options of `coverage`.

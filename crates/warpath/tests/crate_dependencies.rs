@@ -12,6 +12,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("reference", &[]),
     ("hardware", &["sass"]),
     ("source", &["sass"]),
+    ("schedule", &["sass", "source", "hardware"]),
     ("exec", &["sass", "cubin", "source"]),
     ("sm", &["sass", "source", "hardware"]),
     ("memory", &["source", "hardware"]),
@@ -33,7 +34,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "warpath",
         &[
-            "sass", "cubin", "source", "hardware", "device", "lab", "report",
+            "sass", "cubin", "source", "hardware", "schedule", "device", "lab", "report",
         ],
     ),
 ];

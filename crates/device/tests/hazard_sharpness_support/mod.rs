@@ -2,9 +2,6 @@
 //! when: what the test of the hazard check's sharpness is made of.
 #![allow(dead_code, missing_docs)]
 
-#[path = "../../../source/tests/schedule/mod.rs"]
-pub mod schedule;
-
 pub mod bench;
 pub mod mutation;
 pub mod subject;

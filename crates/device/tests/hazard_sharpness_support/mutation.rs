@@ -2,9 +2,8 @@
 
 use sass::{Architecture, Control, Decoded, Instruction, Opcode, Word};
 
-use super::schedule::check::Walk;
-use super::schedule::findings::Hazard;
-use hardware::latency::{DistanceKind, LatencyTable};
+use hardware::latency::DistanceKind;
+use schedule::{Hazard, Rules, Section, Walk};
 use sm::HazardKind;
 
 /// What is changed.
@@ -87,9 +86,9 @@ pub fn with_control(word: Word, change: impl FnOnce(&mut Control)) -> Word {
 }
 
 /// All mutations of a section that may take away something needed.
-pub fn candidates(table: &LatencyTable, code: &[Option<Instruction>]) -> Vec<Mutation> {
+pub fn candidates(rules: &Rules, code: &[Option<Instruction>]) -> Vec<Mutation> {
     let mut wanted = Vec::new();
-    let mut tight = Walk::new(table, code).run().tight;
+    let mut tight = Walk::new(rules, Section::kernel(code)).run().tight;
     tight.sort_unstable();
     tight.dedup();
     for (kind, earlier, later) in tight {
@@ -128,12 +127,12 @@ pub fn candidates(table: &LatencyTable, code: &[Option<Instruction>]) -> Vec<Mut
 
 /// What the static walk finds in the mutant, if the mutation takes away something needed.
 pub fn needed(
-    table: &LatencyTable,
+    rules: &Rules,
     code: &[Option<Instruction>],
     architecture: Architecture,
     mutation: Mutation,
 ) -> Option<Vec<Pair>> {
-    let pairs = pairs(table, code, architecture, mutation);
+    let pairs = pairs(rules, code, architecture, mutation);
     // Copies are not part of the static walk.
     let of_copies = code[mutation.index]
         .as_ref()
@@ -164,7 +163,7 @@ fn ends_block(instruction: &Instruction) -> bool {
 
 /// What the static walk finds in the mutant, the pair at hand first.
 fn pairs(
-    table: &LatencyTable,
+    rules: &Rules,
     code: &[Option<Instruction>],
     architecture: Architecture,
     mutation: Mutation,
@@ -176,7 +175,7 @@ fn pairs(
             *instruction = mutated;
         }
     }
-    let mut pairs: Vec<Pair> = Walk::new(table, &mutant)
+    let mut pairs: Vec<Pair> = Walk::new(rules, Section::kernel(&mutant))
         .run()
         .findings
         .iter()
@@ -215,6 +214,7 @@ fn kind(hazard: Hazard) -> HazardKind {
         Hazard::Distance(
             RegisterReadOverwrite | UniformReadOverwrite | UniformPredicateReadOverwrite,
         ) => HazardKind::WriteAfterRead,
-        Hazard::Distance(_) => HazardKind::ReadAfterWrite,
+        // The walk finds no others.
+        _ => HazardKind::ReadAfterWrite,
     }
 }

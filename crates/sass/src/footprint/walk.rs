@@ -16,7 +16,6 @@ pub fn footprint(instruction: &Instruction) -> Footprint {
         instruction,
         class: class(instruction),
         footprint: Footprint::default(),
-        slot: 0,
     };
     walk.guard();
     let layout = layout(instruction);
@@ -30,7 +29,6 @@ struct Walk<'a> {
     instruction: &'a Instruction,
     class: Class,
     footprint: Footprint,
-    slot: u8,
 }
 
 impl<'a> Walk<'a> {
@@ -360,8 +358,7 @@ impl<'a> Walk<'a> {
         reuse: bool,
         role: Role,
     ) {
-        let slot = Some(self.slot);
-        self.slot += 1;
+        let slot = Some(self.source_place(position));
         if register == Register::ZERO {
             return;
         }
@@ -383,6 +380,34 @@ impl<'a> Walk<'a> {
         } else {
             self.footprint.reads.push(read);
         }
+    }
+
+    /// Which of the places A, B, C the source number `position` has. Compiled code tells: it sets the bit
+    /// of that place where, and only where, the register's next read stands at the same one.
+    fn source_place(&self, position: usize) -> u8 {
+        use Opcode::*;
+        let place = match (self.instruction.opcode, position) {
+            // Sums take their second source where a multiply-add has its addend.
+            (DADD | DSETP | FADD | HADD2, 1) => 2,
+            (F2FP | I2FP | IABS | MOV, 0) if self.is_alone() => 1,
+            _ => position,
+        };
+        place.min(usize::from(u8::MAX)) as u8
+    }
+
+    /// Whether the instruction has one source only.
+    fn is_alone(&self) -> bool {
+        let is_source = |operand: &&Operand| {
+            matches!(
+                operand,
+                Operand::Register { .. }
+                    | Operand::UniformRegister { .. }
+                    | Operand::Immediate { .. }
+                    | Operand::Constant { .. }
+            )
+        };
+        // The result, and the source.
+        self.instruction.operands.iter().filter(is_source).count() <= 2
     }
 
     fn read_address(&mut self, register: Register, count: u8) {

@@ -1,8 +1,12 @@
-//! `warpath asm`: SASS text to a cubin.
+//! `warpath asm`: SASS text to a cubin, control bits filled in where they are left open.
 
 use std::io::Write;
 
-use sass::assemble::AssembleError;
+use sass::assemble::{AssembleError, AssembledKernel, Assembly};
+use sass::{Architecture, Word};
+use schedule::fill::Line;
+use schedule::flow::NO_TABLES;
+use schedule::{Rules, Section};
 
 use crate::cli::AsmArguments;
 use crate::failure::{Failure, Problem};
@@ -16,21 +20,20 @@ pub fn run(arguments: &AsmArguments, out: &mut dyn Write) -> Result<(), Failure>
         Some(name) => Some(super::disasm::architecture(name)?),
         None => None,
     };
-    let assembly = sass::assemble::assemble(&text, architecture)
+    let mut assembly = sass::assemble::assemble(&text, architecture)
         .map_err(|error| misread(&file, &text, &error))?;
     if assembly.kernels.is_empty() {
         return Err(Problem::new(format!("{file}: no instruction in it")).input());
     }
-    for kernel in &assembly.kernels {
-        if let Some(open) = kernel.first_open() {
-            let error = AssembleError {
-                line: open.line,
-                column: open.column,
-                token: String::new(),
-                expected: "control bits in front, `[B------:R-:W-:-:S01]`".to_owned(),
-            };
-            return Err(misread(&file, &text, &error));
+    let mut against = 0;
+    if arguments.auto_control {
+        let gpu = arguments.gpu.as_deref();
+        let rules = super::lint::rules_of(gpu, assembly.architecture, &file)?;
+        for kernel in &mut assembly.kernels {
+            against += fill_in(&rules, kernel, assembly.architecture);
         }
+    } else {
+        closed(&file, &text, &assembly)?;
     }
     let cubin = ::lab::new_cubin(&assembly)
         .write()
@@ -53,7 +56,49 @@ pub fn run(arguments: &AsmArguments, out: &mut dyn Write) -> Result<(), Failure>
             kernel.registers
         )?;
     }
+    if against > 0 {
+        writeln!(
+            out,
+            "{against} findings remain because of control fields that are given: `warpath lint {}`",
+            output.display()
+        )?;
+    }
     Ok(())
+}
+
+/// Fills in the open control fields of a kernel; how many findings those that are given leave.
+fn fill_in(rules: &Rules, kernel: &mut AssembledKernel, architecture: Architecture) -> usize {
+    let lines = kernel.instructions.iter().map(|line| Line {
+        instruction: super::lint::decoded(line.word, architecture),
+        given: line.control,
+    });
+    let lines: Vec<Line> = lines.collect();
+    let words: Vec<Word> = kernel.instructions.iter().map(|line| line.word).collect();
+    let words = schedule::fill::fill(rules, &lines, &words, &NO_TABLES);
+    let mut code = Vec::with_capacity(words.len());
+    for (line, word) in kernel.instructions.iter_mut().zip(words) {
+        line.word = word;
+        code.push(super::lint::decoded(word, architecture));
+    }
+    schedule::lint(rules, Section::kernel(&code)).findings.len()
+}
+
+/// Demands that no control field is left open.
+pub fn closed(file: &str, text: &str, assembly: &Assembly) -> Result<(), Failure> {
+    let mut open = assembly
+        .kernels
+        .iter()
+        .filter_map(AssembledKernel::first_open);
+    let Some(open) = open.next() else {
+        return Ok(());
+    };
+    let error = AssembleError {
+        line: open.line,
+        column: open.column,
+        token: String::new(),
+        expected: "control bits in front, `[B------:R-:W-:-:S01]`".to_owned(),
+    };
+    Err(misread(file, text, &error))
 }
 
 /// The error with the line that it is about.

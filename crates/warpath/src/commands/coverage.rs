@@ -173,7 +173,7 @@ pub fn run(arguments: &CoverageArguments, out: &mut dyn Write) -> Result<(), Fai
 }
 
 /// The files, in place of folders the cubins below them in order of path.
-fn cubins(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+pub fn cubins(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         if path.is_dir() {

@@ -11,6 +11,7 @@ mod disasm;
 mod explain;
 mod gpus;
 mod lab;
+mod lint;
 mod man;
 mod run;
 
@@ -25,6 +26,7 @@ pub fn run(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Run(arguments) => run::run(&arguments, out),
         Command::Asm(arguments) => asm::run(&arguments, out),
         Command::Disasm(arguments) => disasm::run(&arguments, out),
+        Command::Lint(arguments) => lint::run(&arguments, out),
         Command::Coverage(arguments) => coverage::run(&arguments, out),
         Command::Gpus(arguments) => gpus::run(&arguments, out),
         Command::Area(arguments) => area::run(&arguments, out),

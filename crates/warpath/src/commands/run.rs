@@ -149,7 +149,7 @@ fn refuse_launch_options(arguments: &RunArguments) -> Result<(), Failure> {
 }
 
 /// The default GPU if there is code for its architecture, else the first that there is code for.
-fn gpu_of(architectures: &[u32]) -> &'static str {
+pub fn gpu_of(architectures: &[u32]) -> &'static str {
     let architecture = |name: &&str| {
         hardware::Gpu::load(name)
             .map(|gpu| gpu.architecture())

@@ -1,82 +1,150 @@
 //! The static form of the hazard check (DESIGN.md H2) by the rules of `hardware::latency`: walks
-//! compiled code with nothing but stall counts, wait masks and counters and reports every register
-//! that is touched too early. Time is what the code itself asks for: an instruction issues
-//! `max(1, stall)` cycles after the one before it, the target of a taken branch no earlier than
+//! a section with nothing but stall counts, wait masks and counters and reports every register
+//! that is touched too early. Time is what the code itself asks for: an instruction issues as many cycles
+//! after the one before it as [`Rules::distance`] says, the target of a taken branch no earlier than
 //! [`REDIRECT`] cycles after the branch.
+//!
+//! Ways are followed per lane: where lanes part, each goes its own way, and counters that other lanes
+//! raise meanwhile only make it wait longer. A function of the section is walked once per place that calls
+//! it. Where control leaves the section everything is taken to have settled before it comes back; an
+//! indirect jump whose table is not known may go to every block that nothing else leads to.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use hardware::latency::{DistanceKind, LatencyTable};
-use sass::{Class, File, Instruction, Predicate, Role, Use};
+use sass::{Class, File, Instruction, Opcode, Operand, Predicate, Role, Use};
 use source::{Description, MemoryKind, Special};
 
-use super::findings::{Finding, Hazard, Scan, Seen};
-use super::flow::Flow;
-use super::queue::queue;
-use super::state::{Fixed, Flight, LONG_AGO, Lanes, Place, State, insert, note};
+use crate::check::places;
+use crate::finding::Scan;
+use crate::flow::{Elsewhere, Flow};
+use crate::lint::Section;
+use crate::queue::queue;
+use crate::rules::{COUNTER_VISIBLE, REDIRECT, Rules};
+use crate::state::{Fixed, Flight, Lanes, State, insert, note};
 
-/// Cycles from the issue of DEPBAR until it holds back younger instructions (MODEL.md §1.6).
-const DEPBAR_HOLD: u16 = 4;
-/// Cycles from an instruction's issue until a wait mask sees its counters raised (MODEL.md §1.5).
-const COUNTER_VISIBLE: u16 = 2;
-/// Least distance from a taken branch to its target (MODEL.md §4.2).
-const REDIRECT: u16 = 3;
+/// Calls inside one another that are told apart; deeper ones leave the section.
+const MOST_CALLS: usize = 256;
 
 /// A code section, described.
 pub struct Walk<'a> {
-    table: &'a LatencyTable,
-    code: &'a [Option<Instruction>],
-    described: Vec<Option<Description>>,
+    pub(crate) rules: &'a Rules,
+    pub(crate) code: &'a [Option<Instruction>],
+    pub(crate) described: Vec<Option<Description>>,
     flow: Flow,
 }
 
+/// Which calls the walk is inside: where the innermost returns to, and the calls around it.
+type Calls = Vec<Option<(usize, usize)>>;
+
+/// What a walk knows before each block, by calls and first instruction.
+struct Reached {
+    /// Entry 0 is outside of all calls; another is its outer entry and where it returns to.
+    calls: Calls,
+    before: BTreeMap<(usize, usize), State>,
+    todo: BTreeSet<(usize, usize)>,
+}
+
+impl Reached {
+    /// A way with `state` comes to `place`.
+    fn reach(&mut self, place: (usize, usize), state: &State) {
+        let known = self.before.entry(place);
+        let new = matches!(known, std::collections::btree_map::Entry::Vacant(_));
+        if known.or_default().join(state) || new {
+            self.todo.insert(place);
+        }
+    }
+
+    /// The calls inside a call that returns to `back`, made inside `calls`.
+    fn inside(&mut self, calls: usize, back: usize) -> Option<usize> {
+        let entry = Some((calls, back));
+        if let Some(known) = self.calls.iter().position(|&known| known == entry) {
+            return Some(known);
+        }
+        // A call that is made inside itself leaves the section.
+        let mut outer = calls;
+        while let Some((next, returns)) = self.calls[outer] {
+            if returns == back {
+                return None;
+            }
+            outer = next;
+        }
+        (self.calls.len() < MOST_CALLS).then(|| {
+            self.calls.push(entry);
+            self.calls.len() - 1
+        })
+    }
+}
+
+/// Where a block leads to.
+enum Exit {
+    /// To a block.
+    Block(usize),
+    /// Into a function of the section, from where it comes back.
+    Call(usize, usize),
+    /// Back behind the call.
+    Return,
+}
+
 impl<'a> Walk<'a> {
-    pub fn new(table: &'a LatencyTable, code: &'a [Option<Instruction>]) -> Walk<'a> {
+    /// Describes a section.
+    pub fn new(rules: &'a Rules, section: Section<'a>) -> Walk<'a> {
+        let code = section.code;
         let described = code
             .iter()
             .map(|i| i.as_ref().map(source::describe))
             .collect();
         Walk {
-            table,
+            rules,
             code,
             described,
-            flow: Flow::new(code),
+            flow: Flow::new(code, section.tables),
         }
     }
 
     /// Walks the section on all ways to a fixed point, then reports.
     pub fn run(&self) -> Scan {
-        let starts = &self.flow.starts;
-        let mut before: HashMap<usize, State> = starts
-            .iter()
-            .map(|&start| (start, State::default()))
-            .collect();
+        let mut reached = Reached {
+            calls: vec![None],
+            before: BTreeMap::new(),
+            todo: BTreeSet::new(),
+        };
+        for &start in &self.flow.starts {
+            reached.reach((0, start), &State::default());
+        }
         // Lowest address first: mostly the order of execution.
-        let mut todo: BTreeSet<usize> = starts.iter().copied().collect();
-        while let Some(start) = todo.pop_first() {
-            for (target, state) in self.block(start, before[&start].clone(), None) {
-                if before.entry(target).or_default().join(&state) {
-                    todo.insert(target);
+        while let Some((calls, start)) = reached.todo.pop_first() {
+            let before = reached.before[&(calls, start)].clone();
+            for (exit, state) in self.block(start, before, None) {
+                match exit {
+                    Exit::Block(target) => reached.reach((calls, target), &state),
+                    Exit::Call(target, back) => match reached.inside(calls, back) {
+                        Some(inner) => reached.reach((inner, target), &state),
+                        None => reached.reach((0, target), &state),
+                    },
+                    Exit::Return => {
+                        if let Some((outer, back)) = reached.calls[calls] {
+                            reached.reach((outer, back), &state);
+                        }
+                    }
                 }
             }
         }
         let mut scan = Scan::default();
-        for &start in starts {
-            self.block(start, before[&start].clone(), Some(&mut scan));
+        for (&(_, start), before) in &reached.before {
+            self.block(start, before.clone(), Some(&mut scan));
         }
         scan.findings.sort();
         scan.findings.dedup();
         scan
     }
 
-    /// Walks one block; gives the states at the blocks behind it. Behind a call everything is taken
-    /// to have settled, as the callee runs first.
+    /// Walks one block; gives the states at the blocks behind it.
     fn block(
         &self,
         start: usize,
         mut state: State,
         mut scan: Option<&mut Scan>,
-    ) -> Vec<(usize, State)> {
+    ) -> Vec<(Exit, State)> {
         let mut index = start;
         let mut behind = Vec::new();
         while let (Some(Some(instruction)), Some(Some(description))) =
@@ -90,18 +158,31 @@ impl<'a> Walk<'a> {
                 scan.as_deref_mut(),
             );
             let successors = self.flow.successors(index, instruction);
-            if let Some(target) = successors.target {
+            let stall = self.rules.distance(description.control);
+            let taken = || {
                 let mut taken = state.clone();
-                let stall = u16::from(description.control.stall).max(1);
                 taken.advance(REDIRECT.saturating_sub(stall));
-                behind.push((target, taken));
+                taken
+            };
+            match (successors.elsewhere, successors.target) {
+                (Elsewhere::Nowhere, Some(target)) => behind.push((Exit::Block(target), taken())),
+                (Elsewhere::Call, Some(target)) => {
+                    behind.push((Exit::Call(target, index + 1), taken()));
+                }
+                (Elsewhere::Return, _) => behind.push((Exit::Return, taken())),
+                (Elsewhere::Table, _) => {
+                    for &target in self.flow.through_table(index) {
+                        behind.push((Exit::Block(target), taken()));
+                    }
+                }
+                (Elsewhere::Nowhere | Elsewhere::Call, None) => {}
             }
             index += 1;
             if !successors.falls_through {
                 break;
             }
             if self.flow.is_start(index) {
-                behind.push((index, state));
+                behind.push((Exit::Block(index), state));
                 break;
             }
         }
@@ -139,16 +220,14 @@ impl<'a> Walk<'a> {
             Special::CtaBarrier => self.hand_over(state),
             _ => {}
         }
-        let forever = control.stall == 0 && control.yields;
-        state.advance(if forever {
-            LONG_AGO
-        } else {
-            u16::from(control.stall).max(1)
-        });
+        if let Some(at_most) = waits_for_groups(instruction) {
+            self.groups_done(at_most, state);
+        }
+        state.advance(self.rules.distance(control));
     }
 
-    fn variable(&self, description: &Description) -> bool {
-        self.table.unit(description.class.index()).variable
+    pub(crate) fn variable(&self, description: &Description) -> bool {
+        self.rules.variable(description.class)
     }
 
     /// A wait mask: everything that its counters cover is done.
@@ -232,10 +311,28 @@ impl<'a> Walk<'a> {
                 continue;
             };
             if covers(description.control.write_counter, flight.after_write) {
-                self.done(index, true, state, Some(DEPBAR_HOLD));
+                self.done(index, true, state, Some(self.rules.depbar_hold));
             } else if covers(description.control.read_counter, flight.after_read) {
                 let results = answers_with_sources(description);
-                self.done(index, results, state, Some(DEPBAR_HOLD));
+                self.done(index, results, state, Some(self.rules.depbar_hold));
+            }
+        }
+    }
+
+    /// WARPGROUP.DEPBAR: the warp group's matrix instructions are done, but for the last `at_most` that the
+    /// group's counter counts.
+    fn groups_done(&self, at_most: u8, state: &mut State) {
+        for (index, flight) in state.flights.clone() {
+            let (Some(description), Some(instruction)) =
+                (&self.described[index], &self.code[index])
+            else {
+                continue;
+            };
+            let counted = u8::from(!counts_group(instruction));
+            if description.class == Class::WarpGroupMatrix
+                && flight.after_write >= at_most.saturating_add(counted)
+            {
+                self.done(index, true, state, None);
             }
         }
     }
@@ -246,122 +343,6 @@ impl<'a> Walk<'a> {
         for (&index, flight) in &mut state.flights {
             let memory = |description: &Description| description.memory.is_some();
             flight.sources &= !self.described[index].as_ref().is_some_and(memory);
-        }
-    }
-
-    fn check_read(&self, index: usize, read: &Use, lanes: Lanes, state: &State, scan: &mut Scan) {
-        let Some(kind) = read_kind(read) else { return };
-        // A guard is read in every lane.
-        let lanes = if read.role == Role::Guard {
-            lanes.all()
-        } else {
-            lanes
-        };
-        for register in places(read) {
-            for &earlier in state.to_write.get(&register).into_iter().flatten() {
-                report(state, Hazard::Read, earlier, index, register, lanes, scan);
-            }
-            for fixed in state.writes.get(&register).into_iter().flatten() {
-                self.check_distance(index, kind, fixed, read.class, register, lanes, scan);
-            }
-        }
-    }
-
-    fn check_write(
-        &self,
-        index: usize,
-        description: &Description,
-        write: &Use,
-        lanes: Lanes,
-        state: &State,
-        scan: &mut Scan,
-    ) {
-        let Some((kind, read_kind)) = overwrite_kinds(write.file) else {
-            return;
-        };
-        let in_order = |earlier: usize| {
-            let earlier = self.described[earlier].as_ref();
-            let unit = queue(description).filter(|_| self.variable(description));
-            unit.is_some() && earlier.is_some_and(|earlier| queue(earlier) == unit)
-        };
-        let in_path = |earlier: usize| {
-            let earlier = self.described[earlier].as_ref();
-            description.memory.is_some() && earlier.is_some_and(|earlier| earlier.memory.is_some())
-        };
-        for register in places(write) {
-            for &earlier in state.to_write.get(&register).into_iter().flatten() {
-                if !in_order(earlier) {
-                    report(
-                        state,
-                        Hazard::Overwrite,
-                        earlier,
-                        index,
-                        register,
-                        lanes,
-                        scan,
-                    );
-                }
-            }
-            for &earlier in state.to_read.get(&register).into_iter().flatten() {
-                if !in_order(earlier) && !in_path(earlier) {
-                    report(
-                        state,
-                        Hazard::ReadOverwrite,
-                        earlier,
-                        index,
-                        register,
-                        lanes,
-                        scan,
-                    );
-                }
-            }
-            for fixed in state.writes.get(&register).into_iter().flatten() {
-                self.check_distance(index, kind, fixed, write.class, register, lanes, scan);
-            }
-            for fixed in state.reads.get(&register).into_iter().flatten() {
-                if let Some(kind) = read_kind {
-                    self.check_distance(index, kind, fixed, write.class, register, lanes, scan);
-                }
-            }
-        }
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn check_distance(
-        &self,
-        later: usize,
-        kind: DistanceKind,
-        fixed: &Fixed,
-        class: Class,
-        register: Place,
-        lanes: Lanes,
-        scan: &mut Scan,
-    ) {
-        if fixed.waited || fixed.lanes.disjoint(lanes) {
-            return;
-        }
-        let (earlier, distance) = (fixed.instruction, fixed.age);
-        let needed = self
-            .table
-            .distance(kind, fixed.class.index(), class.index());
-        let seen = scan.seen.entry((kind, fixed.class, class)).or_insert(Seen {
-            least: u16::MAX,
-            count: 0,
-        });
-        seen.count += 1;
-        seen.least = seen.least.min(distance);
-        if distance == needed && needed > 1 {
-            scan.tight.push((kind, earlier, later));
-        }
-        if distance < needed {
-            let hazard = Hazard::Distance(kind);
-            scan.findings.push(Finding {
-                hazard,
-                earlier,
-                later,
-                register,
-                distance,
-            });
         }
     }
 
@@ -382,7 +363,11 @@ impl<'a> Walk<'a> {
         for (&other, flight) in &mut state.flights {
             if let Some(other) = &self.described[other] {
                 let (write, read) = (other.control.write_counter, other.control.read_counter);
-                flight.after_write = flight.after_write.saturating_add(increments(write)).min(63);
+                let write = match other.class {
+                    Class::WarpGroupMatrix => u8::from(counts_group(instruction)),
+                    _ => increments(write),
+                };
+                flight.after_write = flight.after_write.saturating_add(write).min(63);
                 flight.after_read = flight.after_read.saturating_add(increments(read)).min(63);
             }
         }
@@ -448,6 +433,22 @@ impl<'a> Walk<'a> {
     }
 }
 
+/// Whether the counter of warp groups counts a matrix instruction.
+fn counts_group(instruction: &Instruction) -> bool {
+    sass::class(instruction) == Class::WarpGroupMatrix
+        && (instruction.operands.iter()).any(|operand| matches!(operand, Operand::Keyword(_)))
+}
+
+/// Which of the counted matrix instructions WARPGROUP.DEPBAR does not wait for.
+fn waits_for_groups(instruction: &Instruction) -> Option<u8> {
+    let mut operands = instruction.operands.iter();
+    let waits = instruction.opcode == Opcode::WARPGROUP;
+    operands.find_map(|operand| match *operand {
+        Operand::Immediate { bits, .. } if waits => Some((bits & 7) as u8),
+        _ => None,
+    })
+}
+
 /// Whether an atomic operation without write counter returns a predicate alone, which is known with its
 /// sources: Hopper's generic ATOM that tells whether the address was a shared one.
 fn answers_with_sources(description: &Description) -> bool {
@@ -455,67 +456,4 @@ fn answers_with_sources(description: &Description) -> bool {
     description.control.write_counter.is_none()
         && description.memory.map(|shape| shape.kind) == Some(MemoryKind::GlobalAtomic)
         && !description.footprint.writes.iter().any(general)
-}
-
-/// Reports that `later` touches what the variable-latency instruction `earlier` is not done with.
-fn report(
-    state: &State,
-    hazard: Hazard,
-    earlier: usize,
-    later: usize,
-    register: Place,
-    lanes: Lanes,
-    scan: &mut Scan,
-) {
-    let Some(flight) = state.flights.get(&earlier) else {
-        return;
-    };
-    let open = if hazard == Hazard::ReadOverwrite {
-        flight.sources
-    } else {
-        flight.results
-    };
-    if open && !flight.lanes.disjoint(lanes) {
-        let distance = flight.age;
-        scan.findings.push(Finding {
-            hazard,
-            earlier,
-            later,
-            register,
-            distance,
-        });
-    }
-}
-
-fn places(of: &Use) -> impl Iterator<Item = Place> + use<> {
-    let file = of.file;
-    (of.first..of.first.saturating_add(of.count)).map(move |register| (file, register))
-}
-
-fn read_kind(read: &Use) -> Option<DistanceKind> {
-    Some(match (read.file, read.role) {
-        (File::General, Role::Address) => DistanceKind::Address,
-        (File::General, Role::StoreData) => DistanceKind::StoreData,
-        (File::General, _) => DistanceKind::Register,
-        (File::Predicate, Role::Guard) => DistanceKind::Guard,
-        (File::Predicate, _) => DistanceKind::PredicateData,
-        (File::Uniform, _) => DistanceKind::Uniform,
-        (File::UniformPredicate, Role::Guard) => DistanceKind::UniformGuard,
-        (File::UniformPredicate, _) => DistanceKind::UniformPredicateData,
-        (File::Convergence, _) => return None,
-    })
-}
-
-fn overwrite_kinds(file: File) -> Option<(DistanceKind, Option<DistanceKind>)> {
-    use DistanceKind::*;
-    Some(match file {
-        File::General => (RegisterOverwrite, Some(RegisterReadOverwrite)),
-        File::Predicate => (PredicateOverwrite, None),
-        File::Uniform => (UniformOverwrite, Some(UniformReadOverwrite)),
-        File::UniformPredicate => (
-            UniformPredicateOverwrite,
-            Some(UniformPredicateReadOverwrite),
-        ),
-        File::Convergence => return None,
-    })
 }

@@ -1,13 +1,13 @@
 //! Footprints against compiled code: a kernel reads no register that nothing on any way has written.
 //! A read that is too wide or a write that is too narrow would.
 
-mod schedule;
+mod common;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use common::Code;
 use sass::{File, Opcode, Use};
-use schedule::code::{self, Code};
 use schedule::flow::Flow;
 
 /// Registers written so far, one bit each.
@@ -32,7 +32,7 @@ fn bits(of: &Use) -> impl Iterator<Item = usize> + use<> {
 
 /// Reads of registers that are never written before, as messages.
 fn undefined_reads(code: &Code) -> Vec<String> {
-    let flow = Flow::new(&code.instructions);
+    let flow = Flow::new(&code.instructions, &code.tables);
     let footprints: Vec<_> = code
         .instructions
         .iter()
@@ -105,7 +105,7 @@ fn check(files: Vec<PathBuf>) {
     let mut wrong = Vec::new();
     for code in files
         .iter()
-        .flat_map(|file| code::sections(file))
+        .flat_map(|file| common::sections(file))
         .filter(|code| code.is_entry)
     {
         // Where indirect branches lead is not followed.
@@ -129,10 +129,10 @@ fn check(files: Vec<PathBuf>) {
 
 #[test]
 fn our_kernels_read_only_what_was_written() {
-    check(code::kernels());
+    check(common::kernels());
 }
 
 #[test]
 fn public_code_reads_only_what_was_written() {
-    check(code::corpus());
+    check(common::corpus());
 }

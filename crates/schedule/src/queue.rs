@@ -7,12 +7,20 @@ use source::{Description, MemoryKind};
 /// later one of its queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Queue {
+    /// MUFU, conversions, bit scans, FCHK.
     SpecialFunction,
+    /// FP64, 64-bit conversions, DMMA.
     Double,
+    /// LDS, LDSM, ATOMS, SHFL, MOVM.
     Shared,
+    /// Textures.
     Texture,
+    /// REDUX.
     Redux,
+    /// S2UR.
     SpecialToUniform,
+    /// Matrix instructions of a warp group, which hand their accumulators on.
+    WarpGroup,
 }
 
 /// The unit of an instruction, if it is such a one.
@@ -32,6 +40,7 @@ pub fn queue(description: &Description) -> Option<Queue> {
         Class::Shuffle | Class::Movm => Queue::Shared,
         Class::Redux => Queue::Redux,
         Class::SpecialToUniform => Queue::SpecialToUniform,
+        Class::WarpGroupMatrix => Queue::WarpGroup,
         _ => match kind? {
             MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic => {
                 Queue::Shared

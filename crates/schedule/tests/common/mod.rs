@@ -1,10 +1,32 @@
 //! Compiled code to look at: the committed cubins of kernels/ and, where it is present, a public
-//! corpus.
+//! corpus. Shared by tests that each use their own part.
+#![allow(dead_code, missing_docs)]
+
+pub mod oracle;
 
 use std::path::{Path, PathBuf};
 
 use cubin::{Cubin, Function};
+use hardware::Gpu;
 use sass::{Architecture, Decoded, Instruction, Word};
+use schedule::flow::Tables;
+use schedule::{Rules, Scan, Section};
+
+/// Each architecture with latency tables, and a GPU of it.
+pub const GPUS: [(u32, &str); 5] = [
+    (75, "rtx-2080-ti"),
+    (80, "a100-sxm4-40gb"),
+    (86, "rtx-a6000"),
+    (89, "rtx-4090"),
+    (90, "h100-pcie"),
+];
+
+/// The rules of an architecture.
+pub fn rules(sm: u32) -> Rules {
+    let name = GPUS.iter().find(|gpu| gpu.0 == sm).map_or("", |gpu| gpu.1);
+    let gpu = Gpu::load(name).unwrap_or_else(|error| panic!("{error}"));
+    Rules::of(&gpu).unwrap_or_else(|error| panic!("{error}"))
+}
 
 /// A code section, decoded.
 pub struct Code {
@@ -16,24 +38,35 @@ pub struct Code {
     pub is_entry: bool,
     /// One entry per 16 bytes; `None` where the word is unknown.
     pub instructions: Vec<Option<Instruction>>,
+    /// Where indirect jumps go.
+    pub tables: Tables,
 }
 
 impl Code {
+    /// All checks of the section.
+    pub fn lint(&self, rules: &Rules) -> Scan {
+        self.lint_mutant(rules, &self.instructions)
+    }
+
+    /// All checks of the section with other control bits.
+    pub fn lint_mutant(&self, rules: &Rules, code: &[Option<Instruction>]) -> Scan {
+        let section = Section {
+            code,
+            is_entry: self.is_entry,
+            tables: &self.tables,
+        };
+        schedule::lint(rules, section)
+    }
+
     /// Instruction number `index` for a message.
     pub fn show(&self, index: usize) -> String {
         match &self.instructions[index] {
-            Some(instruction) => {
-                let modifiers = instruction.modifiers.iter().map(|modifier| modifier.text());
-                let mnemonic: Vec<_> = std::iter::once(instruction.opcode.text())
-                    .chain(modifiers)
-                    .collect();
-                format!(
-                    "{:04x} {} {}",
-                    index * 16,
-                    instruction.control,
-                    mnemonic.join(".")
-                )
-            }
+            Some(instruction) => format!(
+                "{:04x} {} {}",
+                index * 16,
+                instruction.control,
+                instruction.display(index as u64 * 16)
+            ),
             None => format!("{:04x} ?", index * 16),
         }
     }
@@ -86,7 +119,7 @@ pub fn sections(path: &Path) -> Vec<Code> {
     let cubin = Cubin::parse(&bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let sm = cubin.sm();
     let Some(architecture) =
-        Architecture::from_number(sm).filter(|_| matches!(sm, 75 | 80 | 86 | 89 | 90))
+        Architecture::from_number(sm).filter(|_| GPUS.iter().any(|gpu| gpu.0 == sm))
     else {
         return Vec::new();
     };
@@ -102,6 +135,16 @@ pub fn sections(path: &Path) -> Vec<Code> {
         sm,
         is_entry: function.is_entry,
         instructions: function.code.as_chunks().0.iter().map(decode).collect(),
+        tables: tables(function),
     };
     cubin.functions().iter().map(section).collect()
+}
+
+fn tables(function: &Function) -> Tables {
+    let index = |offset: &u32| *offset as usize / 16;
+    let branches = function.indirect_branches();
+    let tables = branches
+        .iter()
+        .map(|(branch, targets)| (index(branch), targets.iter().map(index).collect()));
+    tables.collect()
 }

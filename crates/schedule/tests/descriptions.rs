@@ -1,19 +1,19 @@
 //! Descriptions of the instructions in our kernels: what issue has to know is there, and agrees with
 //! the unit table.
 
-mod schedule;
+mod common;
 
 use std::collections::BTreeMap;
 
 use hardware::latency::{LatencyTable, Unit};
 use sass::{Class, Instruction, Opcode};
-use schedule::code;
+
 use source::{MemoryKind, Scope, Special, describe};
 
 fn instructions() -> Vec<Instruction> {
-    let sections = code::kernels()
+    let sections = common::kernels()
         .into_iter()
-        .flat_map(|file| code::sections(&file));
+        .flat_map(|file| common::sections(&file));
     sections
         .flat_map(|code| code.instructions.into_iter().flatten())
         .collect()
