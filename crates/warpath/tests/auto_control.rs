@@ -19,18 +19,18 @@ const LAUNCHES: [&str; 16] = [
     "vadd/vadd",
     "saxpy/saxpy",
     "reduction/reduction",
-    "transpose/transpose",
+    "transpose/transpose_padded",
     "stencil2d/stencil2d",
     "softmax/softmax",
     "bitonic_sort/bitonic_sort",
-    "histogram/histogram",
-    "spmv_csr/spmv_csr",
+    "histogram/histogram_shared",
+    "spmv_csr/spmv_vector",
     "sgemm/sgemm",
-    "hgemm/hgemm",
+    "hgemm/hgemm_f32",
     "mandelbrot/mandelbrot",
     "black_scholes/black_scholes",
     "fp64_dot/fp64_dot",
-    "calls/calls",
+    "calls/jump_table",
     "nbody/nbody",
 ];
 
@@ -106,7 +106,7 @@ fn kernels_compute_what_they_must_with_filled_in_control_bits() {
     for (position, launch) in LAUNCHES.iter().enumerate() {
         let file = kernels().join(format!("{launch}.toml"));
         let (architecture, gpu) = GPUS[position % GPUS.len()];
-        if !file.exists() || !common::has_code_for(&file, architecture) {
+        if !common::has_code_for(&file, architecture) {
             continue;
         }
         let rules = Rules::of(&hardware::Gpu::load(gpu).unwrap()).unwrap();
@@ -148,7 +148,7 @@ fn kernels_compute_what_they_must_with_filled_in_control_bits() {
         ran += 1;
     }
     println!("{ran} kernels, {ours} cycles in all, the compiler's {theirs}");
-    assert!(ran >= 10, "{ran}");
+    assert!(ran >= 12, "{ran}");
 }
 
 /// Assembles a text with `--auto-control`; the instructions of the cubin as text.

@@ -30,11 +30,14 @@ pub(super) fn settle(draft: &mut Draft<'_>) {
         }
     }
     for index in 0..draft.code.len() {
-        let stall = draft.control(index).map_or(0, |control| control.stall);
+        // Reuse bits count only without yield.
+        let Some(control) = draft.control(index).filter(|control| control.reuse == 0) else {
+            continue;
+        };
         let plain = draft.code[index]
             .as_ref()
             .is_some_and(|one| !is_control(one));
-        if stall >= FIRST_YIELDING && plain && draft.given[index].yields.is_none() {
+        if control.stall >= FIRST_YIELDING && plain && draft.given[index].yields.is_none() {
             draft.set(index, |control| control.yields = true);
         }
     }
@@ -169,7 +172,7 @@ fn mend(draft: &mut Draft<'_>, flow: &Flow, mut findings: Vec<Finding>) -> bool 
                 break;
             }
         }
-        if missing > 0 && matches!(finding.hazard, Hazard::Distance(_)) {
+        if missing > 0 && finding.needed > u16::from(MOST_STALL) {
             mended |= guard_by_counter(draft, earlier, later);
         }
     }
