@@ -19,6 +19,8 @@ pub struct Rules {
     pub table: LatencyTable,
     /// Cycles from the issue of DEPBAR until it holds back younger instructions.
     pub depbar_hold: u16,
+    /// Cycles from the issue of BAR until it holds back younger instructions.
+    pub barrier_hold: u16,
     /// Distance to the next instruction after stall 0 with yield.
     pub stall_zero_yield: u16,
     /// Distances after stall counts 12 to 15 without yield; empty where they mean what they say.
@@ -47,7 +49,7 @@ pub enum RulesError {
 }
 
 impl Rules {
-    /// The rules of a GPU: the latency tables of its architecture and its `issue` parameters.
+    /// The rules of a GPU: the latency tables of its architecture and its `issue` and `barrier` parameters.
     ///
     /// # Errors
     /// An architecture without latency tables, a parameter that the GPU's documents do not give.
@@ -79,6 +81,7 @@ impl Rules {
         Ok(Rules {
             table,
             depbar_hold: cycles("issue.depbar_hold")?,
+            barrier_hold: cycles("barrier.hold")?,
             stall_zero_yield: cycles("issue.stall_zero_yield")?,
             collapsed_stalls,
         })

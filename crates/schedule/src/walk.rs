@@ -337,12 +337,15 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// BAR: the warp's earlier memory instructions have been handed to the SM (DESIGN.md H5), so their
-    /// sources have been read.
+    /// BAR: where it holds the warp, earlier memory instructions have been handed to the SM (DESIGN.md H5),
+    /// so their sources have been read. Until it takes hold younger instructions slip past.
     fn hand_over(&self, state: &mut State) {
+        let hold = self.rules.barrier_hold;
         for (&index, flight) in &mut state.flights {
             let memory = |description: &Description| description.memory.is_some();
-            flight.sources &= !self.described[index].as_ref().is_some_and(memory);
+            if self.described[index].as_ref().is_some_and(memory) {
+                flight.sources_in = Some(flight.sources_in.map_or(hold, |old| old.min(hold)));
+            }
         }
     }
 

@@ -288,15 +288,17 @@ impl<'a> Oracle<'a> {
             }
         }
         // A BAR stands behind the hand-over of all that came before.
-        let barrier = |index: usize| {
+        let end = way[later].1;
+        let barrier = |index: usize, time: u32| {
             self.of(index)
                 .is_some_and(|(_, between)| between.special == Special::CtaBarrier)
+                && end - time >= u32::from(self.rules.barrier_hold)
         };
         if sources
             && old.memory.is_some()
             && way[earlier + 1..later]
                 .iter()
-                .any(|&(index, _)| barrier(index))
+                .any(|&(index, time)| barrier(index, time))
         {
             return true;
         }
