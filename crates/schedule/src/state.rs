@@ -92,10 +92,21 @@ pub struct Flight {
     pub results_in: Option<u16>,
     /// The same for the sources.
     pub sources_in: Option<u16>,
+    /// By counter: a younger instruction that raised it, and whose results stand for these.
+    pub covers_results: [Option<Cover>; 6],
+    /// By counter: a younger instruction that raised it, and whose sources stand for these.
+    pub covers_sources: [Option<Cover>; 6],
     /// Its lanes.
     pub lanes: Lanes,
-    /// Position in issue order.
-    pub order: u32,
+}
+
+/// A younger instruction, on every way since.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cover {
+    /// Cycles since it issued.
+    pub age: u16,
+    /// Later increments of its counter.
+    pub after: u8,
 }
 
 /// What is known before an instruction.
@@ -111,8 +122,6 @@ pub struct State {
     pub to_write: BTreeMap<Place, Vec<usize>>,
     /// Those that will read a register.
     pub to_read: BTreeMap<Place, Vec<usize>>,
-    /// Instructions issued so far.
-    pub order: u32,
 }
 
 impl State {
@@ -131,6 +140,13 @@ impl State {
         self.reads.retain(|_, entries| !entries.is_empty());
         for flight in self.flights.values_mut() {
             flight.age = (flight.age + cycles).min(LONG_AGO);
+            let covers = flight
+                .covers_results
+                .iter_mut()
+                .chain(&mut flight.covers_sources);
+            for cover in covers.flatten() {
+                cover.age = (cover.age + cycles).min(LONG_AGO);
+            }
             for hold in [&mut flight.results_in, &mut flight.sources_in]
                 .into_iter()
                 .flatten()
@@ -200,7 +216,6 @@ impl State {
                 }
             }
         }
-        self.order = self.order.max(other.order);
         changed
     }
 }
@@ -263,7 +278,19 @@ impl Flight {
                 known: self.lanes.known & other.lanes.known,
                 ..self.lanes
             },
-            order: self.order,
+            covers_results: join_covers(self.covers_results, other.covers_results),
+            covers_sources: join_covers(self.covers_sources, other.covers_sources),
         }
     }
+}
+
+/// What stands for an instruction on both ways.
+fn join_covers(mine: [Option<Cover>; 6], theirs: [Option<Cover>; 6]) -> [Option<Cover>; 6] {
+    std::array::from_fn(|counter| {
+        let (mine, theirs) = (mine[counter]?, theirs[counter]?);
+        Some(Cover {
+            age: mine.age.min(theirs.age),
+            after: mine.after.min(theirs.after),
+        })
+    })
 }

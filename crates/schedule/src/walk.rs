@@ -20,7 +20,7 @@ use crate::flow::{Elsewhere, Flow};
 use crate::lint::Section;
 use crate::queue::queue;
 use crate::rules::{COUNTER_VISIBLE, REDIRECT, Rules};
-use crate::state::{Fixed, Flight, Lanes, State, insert, note};
+use crate::state::{Cover, Fixed, Flight, Lanes, State, insert, note};
 
 /// Calls inside one another that are told apart; deeper ones leave the section.
 const MOST_CALLS: usize = 256;
@@ -244,77 +244,101 @@ impl<'a> Walk<'a> {
                 entry.waited |= waited && entry.age >= COUNTER_VISIBLE;
             }
         }
-        let raised: Vec<usize> = state
-            .flights
-            .iter()
-            .filter(|(_, flight)| flight.age >= COUNTER_VISIBLE)
-            .map(|(&index, _)| index)
-            .collect();
-        for index in raised {
+        for (&index, flight) in &mut state.flights {
             let Some(description) = &self.described[index] else {
                 continue;
             };
-            if names(description.control.write_counter) {
-                self.done(index, true, state, None);
-            } else if names(description.control.read_counter) {
-                self.done(index, answers_with_sources(description), state, None);
-            }
-        }
-    }
-
-    /// Marks an instruction's results and sources, or only its sources, as done, with what that says
-    /// about older instructions: now, or in `hold` cycles.
-    fn done(&self, index: usize, results: bool, state: &mut State, hold: Option<u16>) {
-        let (Some(description), Some(order)) = (
-            &self.described[index],
-            state.flights.get(&index).map(|flight| flight.order),
-        ) else {
-            return;
-        };
-        for (&other, flight) in &mut state.flights {
-            let Some(described) = &self.described[other] else {
-                continue;
+            let own = flight.age >= COUNTER_VISIBLE;
+            let control = description.control;
+            let results = own && names(control.write_counter);
+            let sources = own && names(control.read_counter);
+            let answers = sources && answers_with_sources(description);
+            let covered = |by: &[Option<Cover>; 6]| {
+                let mut counters = (0..6).filter(|&counter| mask >> counter & 1 == 1);
+                counters.any(|counter| by[counter].is_some_and(|one| one.age >= COUNTER_VISIBLE))
             };
-            let older = flight.order < order;
-            let in_order = older && queue(description).is_some_and(|q| queue(described) == Some(q));
-            let in_path = older && description.memory.is_some() && described.memory.is_some();
-            let uncounted = described.control.write_counter.is_none();
-            let results = results && (other == index || in_order && uncounted);
-            let sources = other == index || in_order || in_path;
-            let nearer = |old: Option<u16>, hold: u16| Some(old.map_or(hold, |old| old.min(hold)));
-            match hold {
-                None => {
-                    flight.results &= !results;
-                    flight.sources &= !sources;
-                }
-                Some(hold) => {
-                    if results {
-                        flight.results_in = nearer(flight.results_in, hold);
-                    }
-                    if sources {
-                        flight.sources_in = nearer(flight.sources_in, hold);
-                    }
-                }
-            }
+            let covers_results = covered(&flight.covers_results);
+            let covers_sources = covered(&flight.covers_sources);
+            flight.results &= !(results || answers || covers_results);
+            flight.sources &= !(results || sources || covers_results || covers_sources);
         }
     }
 
-    /// DEPBAR.LE: all but the last `at_most` increments of `counter` are done, and all of `others`.
+    /// DEPBAR.LE: all but the last `at_most` increments of `counter` are done, and all of `others`, when it
+    /// takes hold.
     fn depbar(&self, counter: u8, at_most: u8, others: u8, state: &mut State) {
-        let covers = |named: Option<u8>, after: u8| {
+        let falls = |named: Option<u8>, after: u8| {
             named.is_some_and(|named| {
                 others >> named & 1 == 1 || named == counter && after >= at_most
             })
         };
-        for (index, flight) in state.flights.clone() {
+        let hold = self.rules.depbar_hold;
+        let nearer = |old: Option<u16>| Some(old.map_or(hold, |old| old.min(hold)));
+        for (&index, flight) in &mut state.flights {
             let Some(description) = &self.described[index] else {
                 continue;
             };
-            if covers(description.control.write_counter, flight.after_write) {
-                self.done(index, true, state, Some(self.rules.depbar_hold));
-            } else if covers(description.control.read_counter, flight.after_read) {
-                let results = answers_with_sources(description);
-                self.done(index, results, state, Some(self.rules.depbar_hold));
+            let control = description.control;
+            let results = falls(control.write_counter, flight.after_write);
+            let sources = falls(control.read_counter, flight.after_read);
+            let answers = sources && answers_with_sources(description);
+            let covered = |by: &[Option<Cover>; 6]| {
+                let covers = by.iter().zip(0u8..);
+                covers
+                    .into_iter()
+                    .any(|(one, counter)| one.is_some_and(|one| falls(Some(counter), one.after)))
+            };
+            let covers_results = covered(&flight.covers_results);
+            let covers_sources = covered(&flight.covers_sources);
+            if results || answers || covers_results {
+                flight.results_in = nearer(flight.results_in);
+            }
+            if results || sources || covers_results || covers_sources {
+                flight.sources_in = nearer(flight.sources_in);
+            }
+        }
+    }
+
+    /// A younger instruction stands for older ones: in a unit that keeps its order its results for theirs,
+    /// and its sources for theirs, as in the memory unit.
+    fn cover(&self, description: &Description, state: &mut State) {
+        let control = description.control;
+        let raises = |counter: u8, by: Option<u8>| u8::from(by == Some(counter));
+        let same = u8::from(
+            control.write_counter.is_some() && control.write_counter == control.read_counter,
+        );
+        let unit = queue(description);
+        for (&older, flight) in &mut state.flights {
+            let Some(old) = &self.described[older] else {
+                continue;
+            };
+            for counter in 0..6u8 {
+                let by =
+                    raises(counter, control.write_counter) + raises(counter, control.read_counter);
+                for covers in [&mut flight.covers_results, &mut flight.covers_sources] {
+                    if let Some(cover) = &mut covers[usize::from(counter)] {
+                        cover.after = cover.after.saturating_add(by).min(63);
+                    }
+                }
+            }
+            let in_order = unit.is_some() && queue(old) == unit;
+            let in_path = description.memory.is_some() && old.memory.is_some();
+            let note = |covers: &mut [Option<Cover>; 6], counter: Option<u8>, after: u8| {
+                if let Some(place) =
+                    counter.and_then(|counter| covers.get_mut(usize::from(counter)))
+                {
+                    place.get_or_insert(Cover { age: 0, after });
+                }
+            };
+            if in_order && old.control.write_counter.is_none() {
+                note(&mut flight.covers_results, control.write_counter, 0);
+                if answers_with_sources(description) {
+                    note(&mut flight.covers_results, control.read_counter, 0);
+                }
+            }
+            if in_order || in_path {
+                note(&mut flight.covers_sources, control.write_counter, 0);
+                note(&mut flight.covers_sources, control.read_counter, same);
             }
         }
     }
@@ -322,18 +346,17 @@ impl<'a> Walk<'a> {
     /// WARPGROUP.DEPBAR: the warp group's matrix instructions are done, but for the last `at_most` that the
     /// group's counter counts.
     fn groups_done(&self, at_most: u8, state: &mut State) {
-        for (index, flight) in state.flights.clone() {
+        for (&index, flight) in &mut state.flights {
             let (Some(description), Some(instruction)) =
                 (&self.described[index], &self.code[index])
             else {
                 continue;
             };
             let counted = u8::from(!counts_group(instruction));
-            if description.class == Class::WarpGroupMatrix
-                && flight.after_write >= at_most.saturating_add(counted)
-            {
-                self.done(index, true, state, None);
-            }
+            let done = description.class == Class::WarpGroupMatrix
+                && flight.after_write >= at_most.saturating_add(counted);
+            flight.results &= !done;
+            flight.sources &= !done;
         }
     }
 
@@ -374,9 +397,9 @@ impl<'a> Walk<'a> {
                 flight.after_read = flight.after_read.saturating_add(increments(read)).min(63);
             }
         }
-        state.order += 1;
         let variable = self.variable(description);
         if variable {
+            self.cover(description, state);
             let same =
                 control.write_counter.is_some() && control.write_counter == control.read_counter;
             state.flights.insert(
@@ -389,8 +412,9 @@ impl<'a> Walk<'a> {
                     after_read: u8::from(same),
                     results_in: None,
                     sources_in: None,
+                    covers_results: [None; 6],
+                    covers_sources: [None; 6],
                     lanes,
-                    order: state.order,
                 },
             );
         }

@@ -18,7 +18,7 @@ fn filled(
     given: impl Fn(usize, Control) -> ControlText,
 ) -> Vec<Option<Instruction>> {
     let line = |(index, one): (usize, &Option<Instruction>)| Line {
-        instruction: one.as_ref().map(|instruction| bare(instruction)),
+        instruction: one.as_ref().map(bare),
         given: one
             .as_ref()
             .map_or(ControlText::default(), |one| given(index, one.control)),

@@ -46,6 +46,9 @@ fn with(instruction: &Instruction, change: impl FnOnce(&mut Control)) -> Instruc
 /// A change of one control field.
 type Change = fn(&mut Control);
 
+/// Its name, the instructions that it applies to, the change, and how many faults it makes at least.
+type Planted = (&'static str, fn(&Instruction) -> bool, Change, usize);
+
 /// Of so many changes one is made.
 const SAMPLE: usize = 7;
 
@@ -108,7 +111,7 @@ fn the_oracle_has_nothing_to_say_of_compiled_code() {
 #[test]
 fn lowered_stalls_dropped_waits_and_dropped_or_swapped_counters_are_found() {
     let sections = small_sections();
-    let changes: [(&str, fn(&Instruction) -> bool, Change, usize); 7] = [
+    let changes: [Planted; 7] = [
         (
             "stall lowered by one",
             |i| i.control.stall >= 2,

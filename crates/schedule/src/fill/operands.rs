@@ -84,8 +84,9 @@ fn is_next(
     if described[index].as_ref().is_none_or(&writes) {
         return false;
     }
-    for next in index + 1..draft.code.len().min(index + 1 + FARTHEST) {
-        let (Some(instruction), Some(description)) = (&draft.code[next], &described[next]) else {
+    let behind = draft.code.iter().zip(described).enumerate();
+    for (next, pair) in behind.skip(index + 1).take(FARTHEST) {
+        let (Some(instruction), Some(description)) = pair else {
             return false;
         };
         if flow.is_start(next) {
