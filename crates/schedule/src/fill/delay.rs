@@ -136,7 +136,7 @@ fn is_control(instruction: &Instruction) -> bool {
 fn mend(draft: &mut Draft<'_>, flow: &Flow, mut findings: Vec<Finding>) -> bool {
     findings.sort_by_key(|finding| (finding.later, finding.earlier, finding.distance));
     let mut added: BTreeMap<usize, u16> = BTreeMap::new();
-    let mut waits: BTreeSet<usize> = BTreeSet::new();
+    let first = first_waits(draft, &findings);
     let mut mended = false;
     for finding in findings {
         let (earlier, later) = (finding.earlier, finding.later);
@@ -146,10 +146,9 @@ fn mend(draft: &mut Draft<'_>, flow: &Flow, mut findings: Vec<Finding>) -> bool 
                 let counters = finding.counters(&draft.code);
                 let waited = draft.control(later).map_or(0, |control| control.wait_mask);
                 if counters & waited == 0 {
-                    if draft.given[later].wait_mask.is_none() && counters != 0 {
+                    if first.contains(&(earlier, later)) {
                         let counter = preferred(draft, &finding, counters);
                         draft.set(later, |control| control.wait_mask |= 1 << counter);
-                        waits.insert(later);
                         mended = true;
                     }
                     continue;
@@ -177,6 +176,38 @@ fn mend(draft: &mut Draft<'_>, flow: &Flow, mut findings: Vec<Finding>) -> bool 
         }
     }
     mended
+}
+
+/// Of the instructions that depend on one of variable latency the first that can wait for it, as earlier and
+/// later instruction: the others may not need to any more.
+fn first_waits(draft: &Draft<'_>, findings: &[Finding]) -> BTreeSet<(usize, usize)> {
+    let length = draft.code.len();
+    let mut first: BTreeMap<(usize, bool), usize> = BTreeMap::new();
+    for finding in findings {
+        let sources = finding.hazard == Hazard::ReadOverwrite;
+        let counted = matches!(
+            finding.hazard,
+            Hazard::Read | Hazard::Overwrite | Hazard::ReadOverwrite
+        );
+        let counters = finding.counters(&draft.code);
+        let waited = draft
+            .control(finding.later)
+            .map_or(0, |control| control.wait_mask);
+        let open = draft.given[finding.later].wait_mask.is_none();
+        if !counted || !open || counters == 0 || counters & waited != 0 {
+            continue;
+        }
+        let ahead = match finding.later > finding.earlier {
+            true => finding.later,
+            false => finding.later + length,
+        };
+        let known = first.entry((finding.earlier, sources)).or_insert(ahead);
+        *known = ahead.min(*known);
+    }
+    let pairs = first.into_iter();
+    pairs
+        .map(|((earlier, _), later)| (earlier, later % length))
+        .collect()
 }
 
 /// Which of several counters the later instruction waits for: for sources the one that falls first.
