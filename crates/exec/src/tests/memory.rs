@@ -199,6 +199,7 @@ fn local_memory_is_interleaved_and_takes_odd_offsets() {
     assert_eq!(bench.effect.access.addresses[5], first + 4 * 5 + 2);
 }
 
+/// REGRESSIONS M7: the windows lie at the same generic addresses on every SM.
 #[test]
 fn generic_addresses_find_their_space() {
     let mut bench = Bench::new();
