@@ -132,6 +132,22 @@ fn files_that_are_no_cubins() {
 }
 
 #[test]
+fn a_fatbin_without_a_cubin_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("none.fatbin");
+    // Magic number, version 1, a header of 16 bytes, no images.
+    let mut bytes = 0xba55_ed50u32.to_le_bytes().to_vec();
+    bytes.extend([1, 0, 16, 0]);
+    bytes.extend([0; 8]);
+    std::fs::write(&file, bytes).unwrap();
+    let file = file.display().to_string();
+    for command in ["disasm", "coverage"] {
+        let told = fails(2, &[command, &file]);
+        assert!(told.contains("no cubin: the file holds no image"), "{told}");
+    }
+}
+
+#[test]
 fn wrong_architecture() {
     let told = fails(
         2,
