@@ -1,5 +1,5 @@
 //! Textures and surfaces: what a handle stands for and what sampling it gives (CUDA C++ Programming
-//! Guide, "Texture Fetching"). The instructions themselves are in `family/texture.rs` and
+//! Guide, "Texture Fetching"). The instructions themselves are in `family/texture` and
 //! `family/surface.rs`.
 //!
 //! The way of a fetch: a handle names an entry of the [`TextureTable`] (`table`), which holds an
