@@ -170,6 +170,21 @@ impl State {
         self.to_read.retain(|_, indices| !indices.is_empty());
     }
 
+    /// Instructions on their way that touch no register any more, because it has been overwritten since, do
+    /// not matter to anyone: their states would be joined again and again for nothing.
+    pub fn forget_unnamed(&mut self) {
+        let mut named: Vec<usize> = self
+            .to_write
+            .values()
+            .chain(self.to_read.values())
+            .flatten()
+            .copied()
+            .collect();
+        named.sort_unstable();
+        self.flights
+            .retain(|index, _| named.binary_search(index).is_ok());
+    }
+
     /// The predicate at `place` is overwritten: what it guarded is no longer known by lane.
     pub fn forget_lanes(&mut self, place: Place) {
         for entry in self

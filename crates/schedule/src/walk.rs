@@ -186,6 +186,9 @@ impl<'a> Walk<'a> {
                 break;
             }
         }
+        for (_, state) in &mut behind {
+            state.forget_unnamed();
+        }
         behind
     }
 
