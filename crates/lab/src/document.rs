@@ -140,7 +140,60 @@ impl Document {
                 )));
             }
             known.push(&experiment.id);
+            for (variant, row) in &experiment.measured {
+                check(row).map_err(|reason| {
+                    wrong(format!(
+                        "experiment `{}`, `{variant}`: {reason}",
+                        experiment.id
+                    ))
+                })?;
+            }
         }
         Ok(document)
     }
+}
+
+/// Whether the keys of a row that are read hold what they should; others are for people.
+fn check(row: &toml::Table) -> Result<(), String> {
+    let count = |value: &toml::Value| {
+        value
+            .as_integer()
+            .is_some_and(|n| (1..1 << 31).contains(&n))
+    };
+    let number = |value: &toml::Value| value.is_integer() || value.is_float();
+    let integers = |value: &toml::Value, length: Option<usize>| {
+        let list = value.as_array();
+        list.is_some_and(|list| {
+            list.iter().all(toml::Value::is_integer) && length.is_none_or(|n| list.len() == n)
+        })
+    };
+    let all = |value: &toml::Value, holds: &dyn Fn(&toml::Value) -> bool| {
+        value.as_array().is_some_and(|list| list.iter().all(holds))
+    };
+    for (key, value) in row {
+        let (holds, right) = match key.as_str() {
+            "grid" | "block" => (count(value), "a number from 1 on"),
+            "subcore" => (
+                value.as_integer().is_some_and(|n| (0..4).contains(&n)),
+                "0 to 3",
+            ),
+            "cycles" | "steady" => (number(value), "a number"),
+            "cycles_min" => (value.is_integer(), "an integer"),
+            "cycle_exact" => (value.is_bool(), "true or false"),
+            "fault" => (value.is_str(), "text"),
+            "value" => (number(value) || value.is_str(), "a number or a formula"),
+            "closings" => (integers(value, None), "a list of cycles"),
+            "trace" => (
+                all(value, &|row| integers(row, Some(3))),
+                "a list of [warp, opening clock, closing clock]",
+            ),
+            "set" => (all(value, &toml::Value::is_str), "a list of \"key=value\""),
+            "sub" => (value.is_table(), "a table"),
+            _ => continue,
+        };
+        if !holds {
+            return Err(format!("`{key}` must be {right}"));
+        }
+    }
+    Ok(())
 }

@@ -105,6 +105,21 @@ fn bad_files_are_told() {
              [[experiment]]\nid = \"a\"\nsass = \"\"\n[experiment.measured]\n",
             "stands twice",
         ),
+        (
+            "schema = 1\n[[experiment]]\nid = \"a\"\nsass = \"\"\n[experiment.measured]\n\
+             row = { cycles = \"5\" }\n",
+            "`a`, `row`: `cycles` must be a number",
+        ),
+        (
+            "schema = 1\n[[experiment]]\nid = \"a\"\nsass = \"\"\n[experiment.measured]\n\
+             row = { block = 0, cycles = 5 }\n",
+            "`block` must be a number from 1 on",
+        ),
+        (
+            "schema = 1\n[[experiment]]\nid = \"a\"\nsass = \"\"\n[experiment.measured]\n\
+             row = { closings = [1, \"2\"] }\n",
+            "`closings` must be a list of cycles",
+        ),
     ] {
         let error = lab::Document::parse("bad.toml", text)
             .expect_err(text)

@@ -2,10 +2,9 @@
 
 use hardware::latency::DistanceKind;
 use sass::{Class, File, Role, Use};
-use source::Description;
+use source::{Description, Queue};
 
 use crate::finding::{Finding, Hazard, Scan, Seen};
-use crate::queue::queue;
 use crate::state::{Fixed, Lanes, Place, State};
 use crate::walk::Walk;
 
@@ -53,8 +52,8 @@ impl Walk<'_> {
         };
         let in_order = |earlier: usize| {
             let earlier = self.described[earlier].as_ref();
-            let unit = queue(description).filter(|_| self.variable(description));
-            unit.is_some() && earlier.is_some_and(|earlier| queue(earlier) == unit)
+            let unit = Queue::of(description).filter(|_| self.variable(description));
+            unit.is_some() && earlier.is_some_and(|earlier| Queue::of(earlier) == unit)
         };
         let in_path = |earlier: usize| {
             let earlier = self.described[earlier].as_ref();

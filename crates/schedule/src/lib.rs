@@ -15,7 +15,6 @@ pub mod finding;
 pub mod flow;
 pub mod lint;
 pub mod mine;
-pub mod queue;
 pub mod reuse;
 pub mod rules;
 pub mod state;

@@ -12,13 +12,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sass::{Class, File, Instruction, Opcode, Operand, Predicate, Role, Use};
-use source::{Description, MemoryKind, Special};
+use source::{Description, MemoryKind, Queue, Special};
 
 use crate::check::places;
 use crate::finding::Scan;
 use crate::flow::{Elsewhere, Flow};
 use crate::lint::Section;
-use crate::queue::queue;
 use crate::rules::{COUNTER_VISIBLE, REDIRECT, Rules};
 use crate::state::{Cover, Fixed, Flight, Lanes, State, insert, note};
 
@@ -310,7 +309,7 @@ impl<'a> Walk<'a> {
         let same = u8::from(
             control.write_counter.is_some() && control.write_counter == control.read_counter,
         );
-        let unit = queue(description);
+        let unit = Queue::of(description);
         for (&older, flight) in &mut state.flights {
             let Some(old) = &self.described[older] else {
                 continue;
@@ -324,7 +323,7 @@ impl<'a> Walk<'a> {
                     }
                 }
             }
-            let in_order = unit.is_some() && queue(old) == unit;
+            let in_order = unit.is_some() && Queue::of(old) == unit;
             let in_path = description.memory.is_some() && old.memory.is_some();
             let note = |covers: &mut [Option<Cover>; 6], counter: Option<u8>, after: u8| {
                 if let Some(place) =

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hardware::Gpu;
 use hardware::latency::{DistanceKind, LatencyTable, Unit};
 use sass::{File, Role, Use};
-use source::{Description, MemoryKind, Special};
+use source::{Description, MemoryKind, Queue, Special};
 
 use crate::constant_cache::constant_address;
 use crate::error::SmError;
@@ -27,54 +27,6 @@ pub enum Path {
     Memory,
     /// To the queue of the FP64 unit that the SM shares.
     SharedFloat64,
-}
-
-/// Units that return results in the order of issue: an instruction without a counter is covered by a
-/// later one of its queue, and one may overwrite another's registers.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub enum Queue {
-    /// None: results come in any order.
-    Any,
-    /// MUFU, conversions, POPC, FLO.
-    SpecialFunction,
-    /// FP64 with variable latency.
-    Double,
-    /// Shared-memory loads and atomics, LDSM, SHFL.
-    Shared,
-    /// Textures.
-    Texture,
-    /// REDUX.
-    Redux,
-    /// S2UR.
-    SpecialToUniform,
-}
-
-impl Queue {
-    fn of(description: &Description) -> Queue {
-        use sass::Class;
-        match description.class {
-            Class::SpecialFunction | Class::Conversion | Class::BitScan | Class::DivisionCheck => {
-                Queue::SpecialFunction
-            }
-            Class::RedirectedFp64
-            | Class::Conversion64
-            | Class::Dmma884
-            | Class::Dmma1684
-            | Class::Dmma1688
-            | Class::Dmma16816 => Queue::Double,
-            Class::Texture => Queue::Texture,
-            Class::Shuffle | Class::Movm => Queue::Shared,
-            Class::Redux => Queue::Redux,
-            Class::SpecialToUniform => Queue::SpecialToUniform,
-            _ => match description.memory.map(|shape| shape.kind) {
-                Some(
-                    MemoryKind::SharedLoad | MemoryKind::MatrixLoad | MemoryKind::SharedAtomic,
-                ) => Queue::Shared,
-                _ => Queue::Any,
-            },
-        }
-    }
 }
 
 /// A general-register source operand as the read ports and the reuse cache see it.
@@ -131,7 +83,7 @@ pub struct Row {
     /// Way out of Control.
     pub path: Path,
     /// Whose results come in order.
-    pub queue: Queue,
+    pub queue: Option<Queue>,
     /// Unit.
     pub unit: UnitIndex,
     /// Unit that is tried first, equal to `unit` if there is only one.

@@ -10,6 +10,7 @@ mod effect;
 mod fault;
 mod id;
 mod port;
+mod queue;
 mod sight;
 
 pub use contract::Source;
@@ -19,4 +20,5 @@ pub use effect::{Access, Effect, Operation, Space};
 pub use fault::{Fault, FaultKind};
 pub use id::{CtaSlot, Cycle, LaneMask, Pc, Sector, SmId, Token, WarpMask, WarpSlot};
 pub use port::{Performed, Reply, Request, RequestId, RequestKind};
+pub use queue::Queue;
 pub use sight::{ReaderId, Register, ResultId, Sight};

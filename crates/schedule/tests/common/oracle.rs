@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 
 use hardware::latency::DistanceKind;
 use sass::{Class, File, Instruction, Predicate, Role, Use};
-use schedule::queue::queue;
 use schedule::{Hazard, Rules};
-use source::{Description, MemoryKind, Special};
+use source::{Description, MemoryKind, Queue, Special};
 
 /// Instructions of a way at most.
 const LONGEST: usize = 160;
@@ -184,7 +183,8 @@ impl<'a> Oracle<'a> {
                     continue;
                 }
                 if variable {
-                    let ordered = queue(old).is_some() && queue(old) == queue(description);
+                    let ordered =
+                        Queue::of(old).is_some() && Queue::of(old) == Queue::of(description);
                     let accumulates = old.class == Class::WarpGroupMatrix && ordered;
                     let kept =
                         ordered && writes && self.rules.variable(description.class) || accumulates;
@@ -214,7 +214,8 @@ impl<'a> Oracle<'a> {
                         continue;
                     }
                     if variable && read.file == File::General {
-                        let ordered = queue(old).is_some() && queue(old) == queue(description);
+                        let ordered =
+                            Queue::of(old).is_some() && Queue::of(old) == Queue::of(description);
                         let path = old.memory.is_some() && description.memory.is_some();
                         let kept = ordered && self.rules.variable(description.class) || path;
                         if !kept && !self.waited(way, earlier, later, true) {
@@ -317,7 +318,7 @@ impl<'a> Oracle<'a> {
             let Some((_, young)) = self.of(way[younger].0) else {
                 return false;
             };
-            let ordered = queue(old).is_some() && queue(old) == queue(young);
+            let ordered = Queue::of(old).is_some() && Queue::of(old) == Queue::of(young);
             let path = old.memory.is_some() && young.memory.is_some();
             let uncounted = old.control.write_counter.is_none();
             let fell = |counter: Option<u8>| {

@@ -2,7 +2,7 @@
 //! others. The slow half of the hazard check.
 
 use super::{HazardKind, Hazards, LISTED, NO_HAZARD, Place, SETTLED};
-use crate::program::{Mark, Path, Program, Queue, Row};
+use crate::program::{Mark, Path, Program, Row};
 
 /// An instruction of variable latency, or a fixed-latency write that shares its register with others.
 /// What it reads and writes stands in its row.
@@ -443,7 +443,7 @@ fn in_order(program: &Program, first: u32, second: u32) -> bool {
         &program.rows[first as usize],
         &program.rows[second as usize],
     );
-    first.queue != Queue::Any && first.queue == second.queue && second.path != Path::Fixed
+    first.queue.is_some() && first.queue == second.queue && second.path != Path::Fixed
 }
 
 /// Whether `second` cannot write before `first` has read: they share a queue, or go down the memory

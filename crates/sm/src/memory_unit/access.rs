@@ -1,11 +1,10 @@
 //! Lookups: L1 data cache, shared memory, constant cache, and what goes straight to L2.
 
-use source::{MemoryKind, Operation, RequestKind, Sector};
+use source::{MemoryKind, Operation, Queue, RequestKind, Sector};
 
 use super::l1d::Lookup;
 use crate::event::{Event, RecordIndex};
 use crate::port::Outstanding;
-use crate::program::Queue;
 use crate::sm::Sm;
 
 impl Sm {
@@ -37,7 +36,7 @@ impl Sm {
     pub(crate) fn return_in_order(&mut self, index: RecordIndex, done: u64) {
         let record = &self.unit.records[index];
         let mut done = done;
-        if self.program.rows[record.pc as usize].queue == Queue::Shared {
+        if self.program.rows[record.pc as usize].queue == Some(Queue::Shared) {
             let last = &mut self.unit.shared_last[record.sub_core as usize];
             done = done.max(*last);
             *last = done;

@@ -1,10 +1,10 @@
 //! A memory instruction from issue to its release: one entry of the pending-request table.
 
-use source::{Access, Effect, LaneMask, MemoryKind, Operation, Space, Token};
+use source::{Access, Effect, LaneMask, MemoryKind, Operation, Queue, Space, Token};
 
 use super::coalesce::{Pattern, Sectors, conflict_degree};
 use crate::event::RecordIndex;
-use crate::program::{Queue, Row};
+use crate::program::Row;
 
 /// No counter.
 pub const NO_COUNTER: u8 = 7;
@@ -185,7 +185,8 @@ impl Record {
         self.next_sector = 0;
         self.waiting = 0;
         self.ready = 0;
-        self.in_order = row.queue == Queue::Texture && row.memory_kind != MemoryKind::GlobalStore;
+        self.in_order =
+            row.queue == Some(Queue::Texture) && row.memory_kind != MemoryKind::GlobalStore;
         self.arrived = false;
         self.hazard = u16::MAX;
         self.bypass = false;

@@ -45,7 +45,8 @@ struct Told {
     file: String,
     kernel: String,
     architecture: String,
-    fault: &'static str,
+    #[serde(serialize_with = "by_name")]
+    fault: Fault,
     #[serde(skip_serializing_if = "Option::is_none")]
     dependence: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,7 +126,7 @@ pub fn run(arguments: &LintArguments, out: &mut dyn Write) -> Result<(), Failure
         0 => Ok(()),
         count => {
             out.flush()?;
-            Err(Problem::new(format!("{} findings", grouped(count as u64))).run())
+            Err(Problem::new(counted(count, "finding")).run())
         }
     }
 }
@@ -291,7 +292,7 @@ impl Subject {
             file: self.file.clone(),
             kernel: self.name.clone(),
             architecture: self.architecture.to_string(),
-            fault: fault.name(),
+            fault,
             dependence: finding.dependence(),
             kind: match finding.hazard {
                 Hazard::Distance(kind) => Some(kind.name()),
@@ -310,6 +311,16 @@ impl Subject {
     }
 }
 
+fn by_name<S: serde::Serializer>(fault: &Fault, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(fault.name())
+}
+
+/// `1 finding`, `2 findings`.
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{} {what}{plural}", grouped(count as u64))
+}
+
 fn register(file: File, number: u8) -> String {
     let prefix = match file {
         File::General => "R",
@@ -324,37 +335,37 @@ fn register(file: File, number: u8) -> String {
 impl Told {
     /// What is wrong and what would be right.
     fn sentence(&self) -> String {
-        let cycles = |count: u16| format!("{count} cycle{}", if count == 1 { "" } else { "s" });
+        let cycles = |count: u16| counted(count.into(), "cycle");
         let register = self.register.as_deref().unwrap_or("");
         let dependence = self.dependence.unwrap_or("");
         let counters: Vec<String> = self.counters.iter().map(u8::to_string).collect();
         let counters = counters.join(" or ");
         let (found, needed) = (self.found.unwrap_or(0), self.needed.unwrap_or(0));
         match self.fault {
-            "stall_too_small" => format!(
+            Fault::StallTooSmall => format!(
                 "{register} {dependence} ({}): {} apart, {needed} needed",
                 self.kind.unwrap_or(""),
                 cycles(found)
             ),
-            "counter_missing" => format!(
+            Fault::CounterMissing => format!(
                 "{register} {dependence}: the first raises no counter, and has variable latency"
             ),
-            "wait_missing" => {
+            Fault::WaitMissing => {
                 format!("{register} {dependence}: counter {counters} is not waited for")
             }
-            "wait_too_early" => format!(
+            Fault::WaitTooEarly => format!(
                 "{register} {dependence}: the wait for counter {counters} comes after {}, the counter is \
                  seen after {needed}",
                 cycles(found)
             ),
-            "unraised_wait" => format!("nothing raises counter {counters} before this wait"),
-            "stale_reuse" => format!(
+            Fault::UnraisedWait => format!("nothing raises counter {counters} before this wait"),
+            Fault::StaleReuse => format!(
                 "{register}: kept by .reuse, overwritten, and read from the cache at the same place"
             ),
-            "useless_reuse" => {
+            Fault::UselessReuse => {
                 format!("{register}: kept by .reuse, but not read again at the same place")
             }
-            _ => format!(
+            Fault::CollapsedStall => format!(
                 "stall {needed} without yield lasts {}: it needs the yield bit",
                 cycles(found)
             ),
@@ -374,7 +385,7 @@ fn write_text(summary: &Summary, out: &mut dyn Write) -> Result<(), Failure> {
             )?;
             last = Some(head);
         }
-        writeln!(out, "  {}: {}", told.fault, told.sentence())?;
+        writeln!(out, "  {}: {}", told.fault.name(), told.sentence())?;
         let mut places = vec![&told.first];
         places.extend(&told.between);
         if told.second.pc != told.first.pc || told.dependence.is_some() {
@@ -389,10 +400,10 @@ fn write_text(summary: &Summary, out: &mut dyn Write) -> Result<(), Failure> {
     }
     writeln!(
         out,
-        "{} findings in {} instructions of {} functions",
-        grouped(summary.findings.len() as u64),
-        grouped(summary.instructions as u64),
-        grouped(summary.sections as u64)
+        "{} in {} of {}",
+        counted(summary.findings.len(), "finding"),
+        counted(summary.instructions, "instruction"),
+        counted(summary.sections, "function")
     )?;
     if summary.unknown > 0 {
         writeln!(
@@ -419,7 +430,7 @@ fn write_csv(summary: &Summary, out: &mut dyn Write) -> Result<(), Failure> {
             quoted(&told.file),
             quoted(&told.kernel),
             told.architecture,
-            told.fault,
+            told.fault.name(),
             told.dependence.unwrap_or(""),
             told.kind.unwrap_or(""),
             told.register.as_deref().unwrap_or(""),
