@@ -177,7 +177,11 @@ impl Reader<'_> {
                     DeValue::Integer(number) => integer(number),
                     _ => None,
                 });
-                items.collect::<Option<Vec<i128>>>().map(Value::List)
+                let masks = array.iter().all(|item| {
+                    matches!(item.get_ref(), DeValue::Integer(number) if number.radix() == 16)
+                });
+                let list = items.collect::<Option<Vec<i128>>>();
+                list.map(|list| Value::from_list(list, masks && !array.is_empty()))
             }
             DeValue::Float(float) => float.as_str().parse().ok().map(Value::Float),
             _ => None,

@@ -111,22 +111,24 @@ impl Parameter for bool {
     }
 }
 
-impl Parameter for Vec<u32> {
-    const KIND: &'static str = "a list of integers";
-    const DOMAIN: &'static str = "any list of integers";
-    fn from_value(value: &Value) -> Result<Self, Mismatch> {
-        match value {
-            Value::List(list) => list
-                .iter()
-                .map(|item| u32::try_from(*item).map_err(|_| Mismatch::Range))
-                .collect(),
-            Value::Integer(item) => u32::try_from(*item)
-                .map(|item| vec![item])
-                .map_err(|_| Mismatch::Range),
-            _ => Err(Mismatch::Kind(Self::KIND)),
+macro_rules! list_parameter {
+    ($($type:ident),*) => {$(
+        impl Parameter for Vec<$type> {
+            const KIND: &'static str = "a list of integers";
+            const DOMAIN: &'static str = "any list of integers";
+            fn from_value(value: &Value) -> Result<Self, Mismatch> {
+                let fit = |item: i128| $type::try_from(item).map_err(|_| Mismatch::Range);
+                match value {
+                    Value::List(list) => list.iter().map(|item| fit(*item)).collect(),
+                    Value::Masks(masks) => masks.iter().map(|mask| fit((*mask).into())).collect(),
+                    Value::Integer(item) => fit(*item).map(|item| vec![item]),
+                    _ => Err(Mismatch::Kind(Self::KIND)),
+                }
+            }
         }
-    }
+    )*};
 }
+list_parameter!(u32, u64);
 
 impl Parameter for String {
     const KIND: &'static str = "text";

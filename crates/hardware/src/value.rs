@@ -15,6 +15,8 @@ pub enum Value {
     Text(String),
     /// A list of integers.
     List(Vec<i128>),
+    /// A list of integers written in hexadecimal: masks over the bits of an address.
+    Masks(Vec<u64>),
 }
 
 impl Value {
@@ -30,12 +32,13 @@ impl Value {
                 .trim_start_matches('[')
                 .trim_end_matches(']')
                 .split(',');
-            let list = items.map(|item| match Value::from_text(item) {
+            let list = items.clone().map(|item| match Value::from_text(item) {
                 Value::Integer(integer) => Some(integer),
                 _ => None,
             });
             if let Some(list) = list.collect() {
-                return Value::List(list);
+                let masks = items.clone().all(|item| item.trim().starts_with("0x"));
+                return Value::from_list(list, masks);
             }
             return Value::Text(text.to_owned());
         }
@@ -60,6 +63,15 @@ impl Value {
         Value::Text(text.to_owned())
     }
 
+    /// A list of integers; of masks, if it is written so and they fit.
+    pub(crate) fn from_list(list: Vec<i128>, masks: bool) -> Value {
+        let fitting = || list.iter().map(|item| u64::try_from(*item).ok()).collect();
+        match masks.then(fitting).flatten() {
+            Some(masks) => Value::Masks(masks),
+            None => Value::List(list),
+        }
+    }
+
     /// What kind of value it is, in words.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -67,7 +79,7 @@ impl Value {
             Value::Float(_) => "a number",
             Value::Boolean(_) => "true or false",
             Value::Text(_) => "text",
-            Value::List(_) => "a list of integers",
+            Value::List(_) | Value::Masks(_) => "a list of integers",
         }
     }
 }
@@ -82,6 +94,10 @@ impl fmt::Display for Value {
             Value::List(list) => {
                 let list: Vec<String> = list.iter().map(i128::to_string).collect();
                 write!(f, "{}", list.join(", "))
+            }
+            Value::Masks(masks) => {
+                let masks: Vec<String> = masks.iter().map(|mask| format!("{mask:#x}")).collect();
+                write!(f, "{}", masks.join(", "))
             }
         }
     }

@@ -32,6 +32,8 @@ hardware::parameters! {
         size: usize, "bytes", ..;
         /// Sizes.
         sizes: Vec<u32>, "bytes", ..;
+        /// Masks.
+        masks: Vec<u64>, "", ..;
     }
 }
 
@@ -56,6 +58,7 @@ fn barrier(hold: &str, policy: &str) -> String {
         entry("small", "7"),
         entry("size", "0x10"),
         entry("sizes", "[0, 1_024]"),
+        entry("masks", "[0x7_0000_0000, 0x80]"),
     ]
     .concat()
 }
@@ -75,8 +78,12 @@ fn a_declared_structure_loads() {
             small: 7,
             size: 16,
             sizes: vec![0, 1024],
+            masks: vec![0x7_0000_0000, 0x80],
         }
     );
+    // Masks are told as they are written.
+    let masks = gpu.value("gate.masks").unwrap().to_string();
+    assert_eq!(masks, "0x700000000, 0x80");
     let hold = gpu.explain("gate.hold").unwrap();
     assert_eq!((hold.unit, hold.range), ("cycles", "0..=1000"));
     assert!(hold.doc.ends_with("(MODEL.md T29). A second line."));
@@ -139,6 +146,12 @@ fn overrides_are_checked_against_declarations() {
     let parameters = BarrierParameters::load(&gpu).unwrap();
     assert_eq!((parameters.hold, parameters.policy), (9, Policy::Cggty));
     assert_eq!(parameters.sizes, [1, 2, 3]);
+    gpu.set("gate.masks=0x10, 0x20").unwrap();
+    assert_eq!(gpu.value("gate.masks").unwrap().to_string(), "0x10, 0x20");
+    gpu.set("gate.masks=16,32").unwrap();
+    assert_eq!(BarrierParameters::load(&gpu).unwrap().masks, [16, 32]);
+    gpu.set("gate.masks=0x10").unwrap();
+    assert_eq!(BarrierParameters::load(&gpu).unwrap().masks, [16]);
     let hold = gpu.explain("gate.hold").unwrap();
     assert_eq!(hold.overridden, Some(hardware::Value::Integer(6)));
     let message = |gpu: &mut Gpu, text: &str| gpu.set(text).unwrap_err().to_string();
@@ -157,6 +170,14 @@ fn overrides_are_checked_against_declarations() {
     assert_eq!(
         message(&mut gpu, "gate.hold"),
         "`gate.hold` is not of the form key=value"
+    );
+    assert_eq!(
+        message(&mut gpu, "gate.masks=0x10,-1"),
+        "--set: `gate.masks` is 16, -1, but must be in any list of integers"
+    );
+    assert_eq!(
+        message(&mut gpu, "gate.sizes=0x100000000,0x0"),
+        "--set: `gate.sizes` is 0x100000000, 0x0, but must be in any list of integers bytes"
     );
     assert_eq!(
         message(&mut gpu, "gate.shares=1"),

@@ -138,5 +138,6 @@ fn value_json(value: &Value) -> serde_json::Value {
         Value::Boolean(flag) => json!(flag),
         Value::Text(text) => json!(text),
         Value::List(list) => json!(list.iter().map(|item| *item as i64).collect::<Vec<_>>()),
+        Value::Masks(masks) => json!(masks),
     }
 }
