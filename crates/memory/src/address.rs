@@ -1,8 +1,11 @@
 //! Where a sector lives: its slice, its number inside the slice, and its place in the DRAM
 //! (MODEL.md §8.1, address decode).
 
-use crate::dram::{Coordinates, DramMap};
-use crate::hash::{SetIndex, SliceSelector};
+use hardware::{Gpu, HardwareError};
+
+use crate::dram::{Coordinates, DramMap, DramParameters};
+use crate::hash::{Ad102Parameters, SetIndex, SetMaskParameters, SliceSelector};
+use crate::parameters::{L2Parameters, misfit};
 
 /// Sectors of a line.
 pub(crate) const SECTORS: u32 = 4;
@@ -16,7 +19,8 @@ pub struct Place {
     pub partition: u32,
     /// The slice inside the partition.
     pub sub: u32,
-    /// The number of its line among those of the slice, its low 32 bits.
+    /// The number of its line among those of the slice or of the partition, as the slice function
+    /// counts; its low 32 bits.
     pub local: u32,
 }
 
@@ -30,14 +34,58 @@ pub struct AddressMap {
 }
 
 impl AddressMap {
+    /// The address functions that a GPU's documents choose.
+    ///
+    /// # Errors
+    /// Masks, constants or a map that are missing or do not fit.
+    pub fn new(
+        gpu: &Gpu,
+        l2: &L2Parameters,
+        dram: &DramParameters,
+    ) -> Result<AddressMap, HardwareError> {
+        let slices_per_partition = l2.slices_per_partition as u32;
+        let hash_bits = l2.hash_bits as u32;
+        Ok(AddressMap {
+            slices: SliceSelector::new(
+                l2.slice_hash,
+                l2.partitions as u32,
+                slices_per_partition,
+                hash_bits,
+                &Ad102Parameters::load(gpu)?,
+            )
+            .map_err(|misfit| misfit.of(gpu))?,
+            sets: SetIndex::new(
+                l2.set_hash,
+                l2.sets.trailing_zeros(),
+                hash_bits,
+                &SetMaskParameters::load(gpu)?,
+            )
+            .map_err(|misfit| misfit.of(gpu))?,
+            dram: DramMap::new(
+                &dram.address_map,
+                dram.bank_index,
+                dram.banks,
+                dram.channels_per_partition,
+            )
+            .map_err(|right| misfit(gpu, "dram.address_map", &right))?,
+            slices_per_partition,
+        })
+    }
+
+    /// The set of a line in its slice: its number, and [`Place::local`].
+    #[inline]
+    pub fn set(&self, line: u64, local: u32) -> u32 {
+        self.sets.of(line, local)
+    }
+
     /// The slice of the line that holds `sector`.
     #[inline]
     pub fn place(&self, sector: source::Sector) -> Place {
-        let (partition, sub, local) = self.slices.of(sector.0 / u64::from(SECTORS));
+        let selected = self.slices.of(sector.0 / u64::from(SECTORS));
         Place {
-            partition,
-            sub,
-            local: local as u32,
+            partition: selected.partition,
+            sub: selected.sub,
+            local: selected.local as u32,
         }
     }
 
@@ -45,6 +93,11 @@ impl AddressMap {
     #[inline]
     pub fn slice(&self, place: Place) -> u32 {
         place.partition * self.slices_per_partition + place.sub
+    }
+
+    /// Whether [`Place::local`] counts the lines of a partition, not those of a slice.
+    pub fn numbers_partitions(&self) -> bool {
+        self.slices.numbers_partitions()
     }
 
     /// Number of slices.
@@ -56,7 +109,11 @@ impl AddressMap {
     /// a partition's slices take turns in its DRAM.
     #[inline]
     pub fn coordinates(&self, local: u32, sub_slice: u32, sector: u32) -> Coordinates {
-        let line = u64::from(local) * u64::from(self.slices_per_partition) + u64::from(sub_slice);
+        let line = if self.slices.numbers_partitions() {
+            u64::from(local)
+        } else {
+            u64::from(local) * u64::from(self.slices_per_partition) + u64::from(sub_slice)
+        };
         self.dram.of(line, sector)
     }
 }

@@ -23,7 +23,7 @@ mod statistics;
 mod system;
 
 pub use address::{AddressMap, Place};
-pub use parameters::{CrossbarParameters, L2Parameters};
+pub use parameters::{CrossbarParameters, L2Parameters, Misfit};
 pub use partition::Partition;
 pub use statistics::{MemoryStatistics, Statistic, Unit};
 pub use system::MemorySystem;
@@ -33,6 +33,8 @@ pub fn declarations() -> Vec<&'static [hardware::Declaration]> {
     vec![
         CrossbarParameters::DECLARED,
         L2Parameters::DECLARED,
+        hash::Ad102Parameters::DECLARED,
+        hash::SetMaskParameters::DECLARED,
         dram::DramParameters::DECLARED,
     ]
 }

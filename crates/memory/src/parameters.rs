@@ -48,6 +48,41 @@ hardware::parameters! {
     }
 }
 
+/// A key whose value does not fit the others, though in range by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfit {
+    /// The key.
+    pub key: &'static str,
+    /// What it must be; nothing if it is missing.
+    pub right: Option<String>,
+}
+
+impl Misfit {
+    pub(crate) fn new(key: &'static str, right: impl Into<String>) -> Misfit {
+        Misfit {
+            key,
+            right: Some(right.into()),
+        }
+    }
+
+    pub(crate) fn missing(key: &'static str) -> Misfit {
+        Misfit { key, right: None }
+    }
+
+    /// The error, with the value and the place that gives it.
+    pub(crate) fn of(self, gpu: &Gpu) -> HardwareError {
+        match self.right {
+            Some(right) if gpu.has(self.key) => misfit(gpu, self.key, &right),
+            _ => HardwareError::MissingKey {
+                files: gpu.files().to_vec(),
+                key: self.key.to_owned(),
+                range: "as the function that is chosen needs it",
+                unit: "",
+            },
+        }
+    }
+}
+
 /// Reports a value that is in range by itself but does not fit the others.
 pub(crate) fn misfit(gpu: &Gpu, key: &str, right: &str) -> HardwareError {
     match gpu.explain(key) {

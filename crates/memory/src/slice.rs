@@ -225,7 +225,7 @@ impl Slice {
         let line = packet.sector / u64::from(SECTORS);
         let sector = (packet.sector % u64::from(SECTORS)) as u8;
         let bit = 1_u8 << sector;
-        let set = self.settings.map.sets.of(packet.local);
+        let set = self.settings.map.set(line, packet.local);
         let found = self.tags.find(set, line);
         let write = packet.kind == RequestKind::Write;
         let update = matches!(packet.kind, RequestKind::Atomic | RequestKind::Reduction);
@@ -305,7 +305,8 @@ impl Slice {
         links: &mut [Link],
         stride: usize,
     ) {
-        let set = self.settings.map.sets.of(packet.local);
+        let line = packet.sector / u64::from(SECTORS);
+        let set = self.settings.map.set(line, packet.local);
         let sector = (packet.sector % u64::from(SECTORS)) as u8;
         let bit = 1_u8 << sector;
         if !found {
@@ -352,7 +353,7 @@ impl Slice {
     }
 
     fn write_back(&mut self, now: u64, victim: u32, dirty: u8, links: &mut [Link], stride: usize) {
-        let (.., local) = self.settings.map.slices.of(self.tags.line(victim));
+        let local = self.settings.map.slices.of(self.tags.line(victim)).local;
         let mut rest = dirty;
         while rest != 0 {
             let sector = rest.trailing_zeros() as u8;

@@ -13,8 +13,7 @@ use source::{Cycle, Performed, Reply, Request, RequestKind};
 use crate::address::{AddressMap, LINE_BYTES};
 use crate::clock::Clocks;
 use crate::crossbar::SmPort;
-use crate::dram::{DramMap, DramParameters, Timing};
-use crate::hash::{SetIndex, SliceSelector};
+use crate::dram::{DramParameters, Timing};
 use crate::order::CycleOrder;
 use crate::parameters::{CrossbarParameters, L2Parameters, misfit};
 use crate::partition::Partition;
@@ -59,25 +58,7 @@ impl MemorySystem {
         let dram = DramParameters::load(gpu)?;
         check(gpu, &memory, &l2, &dram)?;
 
-        let slices_per_partition = l2.slices_per_partition as u32;
-        let hash_bits = l2.hash_bits as u32;
-        let map = AddressMap {
-            slices: SliceSelector::new(
-                l2.slice_hash,
-                l2.partitions as u32,
-                slices_per_partition,
-                hash_bits,
-            ),
-            sets: SetIndex::new(l2.set_hash, l2.sets.trailing_zeros(), hash_bits),
-            dram: DramMap::new(
-                &dram.address_map,
-                dram.bank_index,
-                dram.banks,
-                dram.channels_per_partition,
-            )
-            .map_err(|right| misfit(gpu, "dram.address_map", &right))?,
-            slices_per_partition,
-        };
+        let map = AddressMap::new(gpu, &l2, &dram)?;
         let settings = Arc::new(SliceSettings {
             map,
             clocks: Clocks::from_mhz(card.core_clock, memory.command_clock),

@@ -1,10 +1,10 @@
-//! The artifact's polynomial hash: a remainder over GF(2), here by one table per byte.
+//! The artifact's polynomial hash: a remainder over GF(2), which is a linear function.
+
+use super::linear::Linear;
 
 /// `Σ q_k · x^(width + k)` modulo a primitive polynomial of degree `width`, over the low bits of q.
 #[derive(Clone, Debug)]
-pub struct Polynomial {
-    tables: Box<[[u16; 256]; 4]>,
-}
+pub struct Polynomial(Linear);
 
 /// A primitive polynomial of each degree from 1 to 16, without its leading term.
 const PRIMITIVE: [u32; 16] = [
@@ -14,10 +14,9 @@ const PRIMITIVE: [u32; 16] = [
 impl Polynomial {
     /// The hash of `width` bits (0 to 16) that looks at the low `bits` bits (at most 32).
     pub fn new(width: u32, bits: u32) -> Polynomial {
-        let mut tables = Box::new([[0; 256]; 4]);
         let width = width.min(PRIMITIVE.len() as u32);
         if width == 0 {
-            return Polynomial { tables };
+            return Polynomial(Linear::from_columns(|_| 0));
         }
         let primitive = PRIMITIVE[width as usize - 1];
         let times_x = |value: u32| {
@@ -29,29 +28,17 @@ impl Polynomial {
             }
         };
         // The remainder of x^(width + k) for each bit k.
-        let mut power = primitive & ((1 << width) - 1);
-        for bit in 0..bits.min(32) {
-            for (byte, entry) in tables[bit as usize / 8].iter_mut().enumerate() {
-                if byte >> (bit % 8) & 1 == 1 {
-                    *entry ^= power as u16;
-                }
-            }
-            power = times_x(power);
-        }
-        Polynomial { tables }
+        let first = primitive & ((1 << width) - 1);
+        let remainder = |k| (0..k).fold(first, |power, _| times_x(power)) as u16;
+        Polynomial(Linear::from_columns(|k| {
+            if k < bits { remainder(k) } else { 0 }
+        }))
     }
 
     /// The hash of `q`.
     #[inline]
     pub fn of(&self, q: u64) -> u32 {
-        let q = q as u32;
-        let byte = |n: usize| usize::from((q >> (8 * n)) as u8);
-        u32::from(
-            self.tables[0][byte(0)]
-                ^ self.tables[1][byte(1)]
-                ^ self.tables[2][byte(2)]
-                ^ self.tables[3][byte(3)],
-        )
+        self.0.of(q)
     }
 }
 

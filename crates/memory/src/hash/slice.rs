@@ -1,35 +1,68 @@
 //! Which slice a line belongs to, and its number inside that slice.
 
 use crate::divide::Divisor;
+use crate::parameters::Misfit;
 
+use super::ad102::{Ad102, Ad102Parameters};
 use super::{Polynomial, SliceHash, fair};
 
 /// The slice function of a GPU.
 #[derive(Clone, Debug)]
 pub struct SliceSelector {
-    hash: SliceHash,
+    function: Function,
     partitions: u32,
     slices_per_partition: u32,
     slices: Divisor,
-    polynomial: Polynomial,
+}
+
+#[derive(Clone, Debug)]
+enum Function {
+    Fair,
+    PolynomialMod(Polynomial),
+    Ad102(Box<Ad102>),
+}
+
+/// Where a line belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Selected {
+    /// The partition.
+    pub partition: u32,
+    /// The slice inside the partition.
+    pub sub: u32,
+    /// The line's number among those of the slice; of the partition, if
+    /// [`SliceSelector::numbers_partitions`].
+    pub local: u64,
 }
 
 impl SliceSelector {
     /// A function to `partitions` × `slices_per_partition` slices, at most 4096.
+    ///
+    /// # Errors
+    /// The key at fault and what it must be.
     pub fn new(
         hash: SliceHash,
         partitions: u32,
         slices_per_partition: u32,
         hash_bits: u32,
-    ) -> SliceSelector {
+        ad102: &Ad102Parameters,
+    ) -> Result<SliceSelector, Misfit> {
         let slices = u64::from(partitions) * u64::from(slices_per_partition);
-        SliceSelector {
-            hash,
+        let width = slices.next_power_of_two().trailing_zeros();
+        Ok(SliceSelector {
+            function: match hash {
+                SliceHash::Fair => Function::Fair,
+                SliceHash::PolynomialMod => {
+                    Function::PolynomialMod(Polynomial::new(width, hash_bits))
+                }
+                SliceHash::Ad102 => {
+                    let function = Ad102::new(ad102, partitions, slices_per_partition)?;
+                    Function::Ad102(Box::new(function))
+                }
+            },
             partitions,
             slices_per_partition,
             slices: Divisor::new(slices),
-            polynomial: Polynomial::new(slices.next_power_of_two().trailing_zeros(), hash_bits),
-        }
+        })
     }
 
     /// Number of slices.
@@ -37,14 +70,33 @@ impl SliceSelector {
         self.slices.get() as u32
     }
 
-    /// The partition of a line, the slice inside it, and the line's number inside the slice: the
-    /// number of the block of as many lines as there are slices.
+    /// Whether lines are numbered over all slices of a partition, not inside each.
     #[inline]
-    pub fn of(&self, line: u64) -> (u32, u32, u64) {
+    pub fn numbers_partitions(&self) -> bool {
+        matches!(self.function, Function::Ad102(_))
+    }
+
+    /// Where a line belongs. Functions that go by blocks of as many lines as there are slices give
+    /// it the number of its block.
+    #[inline]
+    pub fn of(&self, line: u64) -> Selected {
+        if let Function::Ad102(function) = &self.function {
+            let (partition, sub, local) = function.of(line);
+            return Selected {
+                partition,
+                sub,
+                local,
+            };
+        }
         let block = self.slices.divide(line);
         let position = (line - block * self.slices.get()) as u32;
-        match self.hash {
-            SliceHash::Fair => {
+        let (partition, sub) = match &self.function {
+            Function::PolynomialMod(polynomial) => {
+                let slice = (polynomial.of(block) ^ position) % self.slices();
+                let partition = slice / self.slices_per_partition;
+                (partition, slice - partition * self.slices_per_partition)
+            }
+            _ => {
                 let partition = position / self.slices_per_partition;
                 let sub = position - partition * self.slices_per_partition;
                 let (rotate, rotate_sub) =
@@ -55,18 +107,13 @@ impl SliceSelector {
                 (
                     wrap(partition + rotate, self.partitions),
                     wrap(sub + rotate_sub, self.slices_per_partition),
-                    block,
                 )
             }
-            SliceHash::PolynomialMod => {
-                let slice = (self.polynomial.of(block) ^ position) % self.slices();
-                let partition = slice / self.slices_per_partition;
-                (
-                    partition,
-                    slice - partition * self.slices_per_partition,
-                    block,
-                )
-            }
+        };
+        Selected {
+            partition,
+            sub,
+            local: block,
         }
     }
 }
