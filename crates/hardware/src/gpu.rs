@@ -210,6 +210,19 @@ impl Gpu {
         })
     }
 
+    /// The error of a value that is in range by itself but does not fit the others; `right` says what
+    /// it must be.
+    pub fn misfit(&self, key: &str, right: &str) -> HardwareError {
+        match self.entry(key) {
+            Ok(entry) => HardwareError::Document {
+                place: entry.place.clone(),
+                key: key.to_owned(),
+                message: format!("is {}, but must be {right}", entry.value),
+            },
+            Err(error) => error,
+        }
+    }
+
     /// Every key of the GPU with its value, in the order of the keys.
     pub fn keys(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.entries

@@ -14,7 +14,7 @@ use crate::front_end::level1::Level1Parameters;
 use crate::front_end::stream_buffer::StreamBufferParameters;
 use crate::issue::IssueParameters;
 use crate::memory_unit::MemoryUnitParameters;
-use crate::memory_unit::l1d::L1dParameters;
+use crate::memory_unit::set_index::L1dSettings;
 use crate::port::PortParameters;
 use crate::register_file::RegisterFileParameters;
 use crate::units::SharedFloat64Parameters;
@@ -64,7 +64,7 @@ sm_parameters! {
     /// Memory unit.
     memory_unit: MemoryUnitParameters,
     /// L1 data cache.
-    l1_data_cache: L1dParameters,
+    l1_data_cache: L1dSettings,
     /// Constant cache for LDC.
     constant_load_cache: LoadConstantParameters,
     /// Port to the memory side.

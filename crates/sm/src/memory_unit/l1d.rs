@@ -1,16 +1,26 @@
-//! The L1 data cache: sectored lines, least recently used, write-through, allocated on miss
-//! (MODEL.md §7.5).
+//! The L1 data cache: virtually addressed, sectored lines, least recently used, write-through, allocated
+//! on miss (MODEL.md §7.5, §8.2). `set_index` says which set a line belongs to.
 
+use std::sync::Arc;
+
+use super::set_index::{L1dSettings, SetFunction, SetIndex};
 use crate::port::{Outstanding, Port};
 use source::{RequestId, RequestKind, Sector};
 
 hardware::parameters! {
     /// The L1 data cache.
     pub struct L1dParameters = "l1_data_cache" {
-        /// Sets; the ways follow from the bytes that shared memory leaves.
+        /// Sets, a power of two; fewer are in use where shared memory leaves less than about `ways` lines
+        /// for each.
         sets: u32, "sets", 1..=4096;
-        /// Whether the set index folds in the upper address bits (else it is linear).
-        hashed: bool, "", false..=true;
+        /// Lines of a set where nothing is shared memory; how many a launch has follows from the bytes
+        /// that shared memory leaves.
+        ways: u32, "lines", 1..=1024;
+        /// The function that selects a set.
+        index: SetFunction, "", ..;
+        /// Masks over the virtual address for `index = "masks"`, one for each bit of the index, lowest
+        /// first.
+        masks: Option<Vec<u64>>, "", ..;
         /// Cycles of a lookup.
         lookup: u64, "cycles", 1..=128;
         /// Sectors that can be missing at once.
@@ -18,8 +28,10 @@ hardware::parameters! {
     }
 }
 
-/// Bytes of a line; a property of the address format (sector masks have four bits).
+/// Sectors of a line; a property of the address format (sector masks have four bits).
 const LINE_SECTORS: u64 = 4;
+/// Bytes of a line.
+pub(super) const LINE_BYTES: u64 = LINE_SECTORS * Sector::BYTES;
 const EMPTY: u64 = u64::MAX;
 /// Missing sectors in the state of a line.
 const MISSING: u64 = 0xf;
@@ -41,9 +53,10 @@ pub const NO_WAITER: u32 = u32::MAX;
 
 /// Tags and sector states. Lines with missing sectors are never replaced.
 pub struct L1d {
-    sets: usize,
-    ways: usize,
-    hashed: bool,
+    index: Arc<SetIndex>,
+    /// Sets in use, less one: the index bits that are looked at.
+    set_mask: usize,
+    set_bits: u32,
     tags: Vec<u64>,
     /// Way found or filled last.
     last_way: usize,
@@ -77,20 +90,19 @@ pub enum Lookup {
 
 impl L1d {
     /// An empty cache of `bytes` bytes.
-    pub fn new(parameters: &L1dParameters, bytes: u32) -> L1d {
-        let lines = bytes as usize / (LINE_SECTORS * Sector::BYTES) as usize;
-        let sets = (parameters.sets as usize).min(lines.max(1));
-        let ways = lines / sets;
+    pub fn new(settings: &L1dSettings, bytes: u32) -> L1d {
+        let lines = bytes as usize / LINE_BYTES as usize;
+        let sets = settings.sets_of(lines);
         L1d {
-            sets,
-            ways,
-            hashed: parameters.hashed,
-            tags: vec![EMPTY; sets * ways],
+            index: Arc::clone(&settings.index),
+            set_mask: sets - 1,
+            set_bits: sets.trailing_zeros(),
+            tags: vec![EMPTY; lines],
             last_way: usize::MAX,
-            states: vec![0; sets * ways],
-            request: vec![[0; 4]; sets * ways],
+            states: vec![0; lines],
+            request: vec![[0; 4]; lines],
             missing: 0,
-            limit: parameters.outstanding,
+            limit: settings.parameters.outstanding,
             waiters: Vec::with_capacity(256),
             free_waiters: NO_WAITER,
             load_hits: 0,
@@ -100,15 +112,12 @@ impl L1d {
         }
     }
 
+    /// The ways of the set of `line`. Where the lines are no multiple of the sets, some have one more.
     #[inline]
-    fn set(&self, line: u64) -> usize {
-        let index = if self.hashed {
-            let sets = self.sets as u64;
-            line ^ (line / sets) ^ (line / (sets * sets))
-        } else {
-            line
-        };
-        (index % self.sets as u64) as usize * self.ways
+    fn set(&self, line: u64) -> std::ops::Range<usize> {
+        let set = self.index.of(line) & self.set_mask;
+        let lines = self.tags.len();
+        (set * lines) >> self.set_bits..((set + 1) * lines) >> self.set_bits
     }
 
     #[inline]
@@ -124,18 +133,18 @@ impl L1d {
 
     #[inline]
     fn search(&self, line: u64) -> Option<usize> {
-        let start = self.set(line);
-        self.tags[start..start + self.ways]
-            .iter()
+        let set = self.set(line);
+        let start = set.start;
+        let ways = self.tags.get(set)?;
+        ways.iter()
             .position(|&tag| tag == line)
-            .map(|w| start + w)
+            .map(|way| start + way)
     }
 
     /// A place for `line`: a free or the least recently used way without missing sectors.
     fn victim(&mut self, line: u64) -> Option<usize> {
-        let start = self.set(line);
         let mut best: Option<usize> = None;
-        for way in start..start + self.ways {
+        for way in self.set(line) {
             if self.tags[way] == EMPTY {
                 best = Some(way);
                 break;

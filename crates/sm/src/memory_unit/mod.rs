@@ -11,13 +11,15 @@ pub mod copy_check;
 mod hand_over;
 pub mod l1d;
 pub mod record;
+pub mod set_index;
 pub mod stages;
 
 use std::collections::VecDeque;
 
 use crate::constant_cache::{ConstantCache, LoadConstantParameters};
-use l1d::{L1d, L1dParameters};
+use l1d::L1d;
 use record::Records;
+use set_index::L1dSettings;
 use stages::Stages;
 
 hardware::parameters! {
@@ -144,7 +146,7 @@ impl MemoryUnit {
     /// An idle unit with `l1_bytes` of L1 data cache.
     pub fn new(
         parameters: &MemoryUnitParameters,
-        l1d: &L1dParameters,
+        l1d: &L1dSettings,
         constants: &LoadConstantParameters,
         l1_bytes: u32,
     ) -> MemoryUnit {
@@ -159,7 +161,7 @@ impl MemoryUnit {
                 constants.perfect,
             ),
             constant_lookup: constants.lookup,
-            l1_lookup: l1d.lookup,
+            l1_lookup: l1d.parameters.lookup,
             asking: 0,
             last_served: 3,
             hand_over_free: 0,
