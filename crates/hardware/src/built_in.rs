@@ -5,6 +5,8 @@
 pub(crate) enum Kind {
     Gpu,
     Family,
+    /// A kind of DRAM, for the GPUs whose `dram.kind` names it.
+    Dram,
 }
 
 /// A document embedded in the program.
@@ -39,6 +41,11 @@ built_in! {
     Gpu "rtx-2070-super";
     Gpu "rtx-2070";
     Gpu "h100-pcie";
+    Dram "dram/gddr6";
+    Dram "dram/gddr6x";
+    Dram "dram/hbm2";
+    Dram "dram/hbm2e";
+    Dram "dram/hbm3";
 }
 
 /// The embedded document of that name.
@@ -46,11 +53,23 @@ pub(crate) fn find(name: &str) -> Option<&'static BuiltIn> {
     BUILT_IN.iter().find(|document| document.name == name)
 }
 
+/// The folder of the documents of DRAM kinds.
+pub(crate) const DRAM_FOLDER: &str = "dram/";
+
 /// The names of the GPUs that are built in.
 pub fn names() -> Vec<&'static str> {
+    of(Kind::Gpu).map(|document| document.name).collect()
+}
+
+/// The kinds of DRAM that `dram.kind` may name.
+pub fn dram_kinds() -> Vec<&'static str> {
+    of(Kind::Dram)
+        .filter_map(|document| document.name.strip_prefix(DRAM_FOLDER))
+        .collect()
+}
+
+fn of(kind: Kind) -> impl Iterator<Item = &'static BuiltIn> {
     BUILT_IN
         .iter()
-        .filter(|document| document.kind == Kind::Gpu)
-        .map(|document| document.name)
-        .collect()
+        .filter(move |document| document.kind == kind)
 }

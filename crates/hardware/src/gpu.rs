@@ -14,6 +14,8 @@ use crate::{Confidence, Declaration, HardwareError, Mismatch, Parameter, Place, 
 const LARGEST_DOCUMENT: u64 = 1 << 20;
 /// No chain of bases is longer than this.
 const LONGEST_CHAIN: usize = 8;
+/// The key that names the kind of DRAM.
+const DRAM_KIND: &str = "dram.kind";
 /// The file that overrides stand in.
 const COMMAND_LINE: &str = "--set";
 
@@ -71,7 +73,7 @@ impl Gpu {
             declared: BTreeMap::new(),
         };
         gpu.adopt(crate::DECLARED)?;
-        if built_in::find(name).is_some_and(|found| found.kind == Kind::Family) {
+        if built_in::find(name).is_some_and(|found| found.kind != Kind::Gpu) {
             return Err(HardwareError::Family {
                 name: name.to_owned(),
                 known: known(),
@@ -93,6 +95,7 @@ impl Gpu {
             }
             next = document.base;
         }
+        gpu.adopt_dram()?;
         gpu.refresh()?;
         Ok(gpu)
     }
@@ -158,7 +161,36 @@ impl Gpu {
         }
         self.entries.insert(key.to_owned(), entry);
         self.replaced.entry(key.to_owned()).or_insert(old);
+        if key == DRAM_KIND {
+            self.adopt_dram()?;
+        }
         self.refresh()
+    }
+
+    /// Takes what no document of the GPU says of its DRAM from the document of its kind.
+    fn adopt_dram(&mut self) -> Result<(), HardwareError> {
+        let Some(entry) = self.entries.get(DRAM_KIND) else {
+            return Ok(());
+        };
+        let name = format!("{}{}", built_in::DRAM_FOLDER, entry.value);
+        let Some(found) = built_in::find(&name).filter(|found| found.kind == Kind::Dram) else {
+            let kinds = built_in::dram_kinds().join(", ");
+            return Err(HardwareError::Document {
+                place: entry.place.clone(),
+                key: DRAM_KIND.to_owned(),
+                message: format!("is {}, but must be one of {kinds}", entry.value),
+            });
+        };
+        let folder = format!("gpus/{}", built_in::DRAM_FOLDER);
+        let other = |file: &String| !file.starts_with(&folder);
+        self.files.retain(other);
+        self.entries.retain(|_, entry| other(&entry.place.file));
+        let file = format!("gpus/{name}.toml");
+        for entry in Document::parse(&file, found.text)?.entries {
+            self.entries.entry(entry.key.clone()).or_insert(entry);
+        }
+        self.files.push(file);
+        Ok(())
     }
 
     /// Compares the documents with all that is declared, and keeps the declarations for

@@ -20,7 +20,7 @@ mod peak;
 mod tensor;
 mod value;
 
-pub use built_in::names;
+pub use built_in::{dram_kinds, names};
 pub use card::{CardParameters, MemoryParameters};
 pub use document::Confidence;
 pub use error::{HardwareError, Place};

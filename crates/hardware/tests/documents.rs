@@ -35,7 +35,12 @@ fn a_document_overrides_its_base_key_by_key() {
     assert_eq!(clock.defined_in.file, "gpus/rtx-3090.toml");
     assert_eq!(
         gpu.files()[1..],
-        ["gpus/rtx-3090.toml", "gpus/ga102.toml", "gpus/ampere.toml"]
+        [
+            "gpus/rtx-3090.toml",
+            "gpus/ga102.toml",
+            "gpus/ampere.toml",
+            "gpus/dram/gddr6x.toml"
+        ]
     );
     // A workstation card overrides what its family says of GeForce.
     let rate = |name: &str| {
@@ -152,7 +157,7 @@ fn faults_name_file_line_and_key() {
     );
     let message = refused("base = \"ga102\"");
     assert!(
-        message.contains("mine.toml, gpus/ga102.toml, gpus/ampere.toml: `card.title` is missing"),
+        message.contains("mine.toml, gpus/ga102.toml, gpus/ampere.toml, gpus/dram/gddr6.toml: `card.title` is missing"),
         "{message}"
     );
 }
@@ -242,4 +247,40 @@ fn overrides_show_in_the_explanation_and_in_the_gpu() {
     assert!(gpu.set("memory.data_rate=nan").is_err());
     assert!(gpu.set("memory.data_rate=1e400").is_err());
     gpu.set("memory.data_rate=1_8.5").unwrap();
+}
+
+#[test]
+fn what_a_kind_of_dram_says_comes_last_and_changes_with_the_kind() {
+    let mut gpu = Gpu::load("rtx-3080").unwrap();
+    let defined = |gpu: &Gpu| gpu.explain("dram.cl").unwrap().defined_in.file;
+    assert_eq!(defined(&gpu), "gpus/dram/gddr6x.toml");
+    assert_eq!(gpu.files().last().unwrap(), "gpus/dram/gddr6x.toml");
+    gpu.set("dram.kind=gddr6").unwrap();
+    assert_eq!(defined(&gpu), "gpus/dram/gddr6.toml");
+    assert_eq!(gpu.files().last().unwrap(), "gpus/dram/gddr6.toml");
+    // A document's own word counts for more than the kind's.
+    let folder = tempfile::tempdir().unwrap();
+    let own = "{ value = 9, source = \"own choice\", confidence = \"guess\" }";
+    let mut gpu = load(
+        folder.path(),
+        &format!("base = \"rtx-3080\"\n[dram]\ncl = {own}\n"),
+    )
+    .unwrap();
+    assert_eq!(gpu.value("dram.cl").unwrap(), &Value::Integer(9));
+    gpu.set("dram.kind=gddr6").unwrap();
+    assert_eq!(gpu.value("dram.cl").unwrap(), &Value::Integer(9));
+}
+
+#[test]
+fn unknown_kinds_of_dram_are_refused() {
+    let kind = "{ value = \"gddr7\", source = \"own choice\", confidence = \"guess\" }";
+    let text = format!("base = \"rtx-3080\"\n[dram]\nkind = {kind}\n");
+    assert_eq!(
+        refused(&text),
+        "mine.toml:3: `dram.kind`: is gddr7, but must be one of gddr6, gddr6x, hbm2, hbm2e, hbm3"
+    );
+    let mut gpu = Gpu::load("rtx-3080").unwrap();
+    let message = gpu.set("dram.kind=core").unwrap_err().to_string();
+    assert!(message.starts_with("--set: `dram.kind`: is core, but must be one of"));
+    assert!(Gpu::load("dram/gddr6").is_err());
 }

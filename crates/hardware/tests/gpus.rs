@@ -53,16 +53,24 @@ fn the_gpus_that_must_be_there_are() {
 #[test]
 fn every_document_is_embedded() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../gpus");
-    let files: BTreeSet<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.ends_with(".toml"))
-        .collect();
+    let documents = |folder: &str| -> BTreeSet<String> {
+        std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.ends_with(".toml"))
+            .collect()
+    };
     let used: BTreeSet<String> = gpus()
         .flat_map(|gpu| gpu.files().to_vec())
         .map(|file| file.replace("gpus/", ""))
+        .filter(|file| !file.starts_with("dram/"))
         .collect();
-    assert_eq!(files, used);
+    assert_eq!(documents(folder), used);
+    let kinds: BTreeSet<String> = hardware::dram_kinds()
+        .iter()
+        .map(|kind| format!("{kind}.toml"))
+        .collect();
+    assert_eq!(documents(&format!("{folder}/dram")), kinds);
 }
 
 /// What this crate declares is there and in range; every key has a source that SOURCES.md names.

@@ -65,6 +65,7 @@ impl AddressMap {
                 &dram.address_map,
                 dram.bank_index,
                 dram.banks,
+                dram.rows,
                 dram.channels_per_partition,
             )
             .map_err(|right| misfit(gpu, "dram.address_map", &right))?,
@@ -98,6 +99,11 @@ impl AddressMap {
     /// Whether [`Place::local`] counts the lines of a partition, not those of a slice.
     pub fn numbers_partitions(&self) -> bool {
         self.slices.numbers_partitions()
+    }
+
+    /// Bytes of one row in every bank of a channel.
+    pub fn row_bytes(&self) -> u64 {
+        self.dram.row_bytes()
     }
 
     /// Number of slices.

@@ -12,6 +12,7 @@ mod clock;
 mod crossbar;
 mod divide;
 pub mod dram;
+mod geometry;
 pub mod hash;
 mod l2_tags;
 mod mshr;

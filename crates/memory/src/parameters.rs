@@ -9,6 +9,8 @@ hardware::parameters! {
     pub struct CrossbarParameters = "crossbar" {
         /// Cycles that a packet needs through either network when no other is in its way.
         hop: u64, "cycles", 1..=1000;
+        /// Ports of the networks on the side of the L2 slices, one for each slice.
+        slice_ports: u64, "", 1..=4096;
         /// Packets (sectors) that the port of a slice takes per cycle.
         slice_rate: u64, "packets/cycle", 1..=4;
         /// Packets (sectors) that the port of an SM takes per cycle.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use source::Cycle;
 
 use crate::crossbar::SlicePort;
-use crate::dram::{Channel, DramParameters, Link, Timing};
+use crate::dram::{Channel, DramParameters, Link, Refresh, Timing};
 use crate::slice::{Slice, SliceSettings};
 
 /// A memory partition.
@@ -29,19 +29,21 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// An empty partition of `slices` slices.
+    /// An empty partition of `slices` slices; `refresh` gives the times of each of its channels.
     pub(crate) fn new(
         settings: &Arc<SliceSettings>,
         slices: u32,
         dram: &DramParameters,
         timing: Timing,
+        refresh: impl Fn(u64) -> Refresh,
     ) -> Partition {
         let channels = settings.channels;
+        let channel = |n| Channel::new(dram, timing, settings.clocks, refresh(n));
         Partition {
             slices: (0..slices)
                 .map(|sub| (SlicePort::default(), Slice::new(Arc::clone(settings), sub)))
                 .collect(),
-            channels: vec![Channel::new(dram, timing, settings.clocks); channels],
+            channels: (0..channels as u64).map(channel).collect(),
             links: vec![Link::default(); channels * slices as usize],
             dram_latency: settings.dram_latency,
             now: 0,

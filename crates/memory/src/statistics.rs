@@ -140,6 +140,8 @@ statistics! {
     dram_precharges, "dram_row_precharges", Count;
     /// Turns of the data pins between reading and writing.
     dram_turns, "dram_turns", Count;
+    /// Bursts that waited while their channel refreshed.
+    dram_refreshed, "dram_refreshed", Count;
     /// Command cycles in which data moved, of all channels.
     dram_busy_cycles, "dram_data_cycles.sum", CommandCycles;
     /// The same of the busiest channel.
@@ -180,6 +182,7 @@ impl MemoryStatistics {
         self.dram_row_hits += (s.reads + s.writes).saturating_sub(s.activations);
         self.dram_precharges += s.precharges;
         self.dram_turns += s.turns;
+        self.dram_refreshed += s.refreshed;
         self.dram_busy_cycles += s.busy;
         self.dram_busy_cycles_max = self.dram_busy_cycles_max.max(s.busy);
     }

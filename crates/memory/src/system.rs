@@ -10,12 +10,13 @@ use std::sync::Arc;
 use hardware::{CardParameters, Gpu, HardwareError, MemoryParameters};
 use source::{Cycle, Performed, Reply, Request, RequestKind};
 
-use crate::address::{AddressMap, LINE_BYTES};
+use crate::address::AddressMap;
 use crate::clock::Clocks;
 use crate::crossbar::SmPort;
-use crate::dram::{DramParameters, Timing};
+use crate::dram::{DramParameters, Refresh, Timing};
+use crate::geometry;
 use crate::order::CycleOrder;
-use crate::parameters::{CrossbarParameters, L2Parameters, misfit};
+use crate::parameters::{CrossbarParameters, L2Parameters};
 use crate::partition::Partition;
 use crate::slice::{Departure, Packet, SliceSettings};
 use crate::statistics::MemoryStatistics;
@@ -27,6 +28,7 @@ pub struct MemorySystem {
     l2: L2Parameters,
     dram: DramParameters,
     timing: Timing,
+    command_clock: f64,
     settings: Arc<SliceSettings>,
     sms: usize,
     partitions: Vec<Partition>,
@@ -56,7 +58,7 @@ impl MemorySystem {
         let crossbar = CrossbarParameters::load(gpu)?;
         let l2 = L2Parameters::load(gpu)?;
         let dram = DramParameters::load(gpu)?;
-        check(gpu, &memory, &l2, &dram)?;
+        geometry::check(gpu, &memory, &crossbar, &l2, &dram)?;
 
         let map = AddressMap::new(gpu, &l2, &dram)?;
         let settings = Arc::new(SliceSettings {
@@ -78,6 +80,7 @@ impl MemorySystem {
             l2,
             dram,
             timing,
+            command_clock: memory.command_clock,
             settings,
             sms: card.sms as usize,
             partitions: Vec::new(),
@@ -221,15 +224,18 @@ impl MemorySystem {
     }
 
     fn clear(&mut self) {
-        let partition = || {
+        let each = self.dram.channels_per_partition;
+        let channels = self.l2.partitions * each;
+        let partition = |number| {
             Partition::new(
                 &self.settings,
                 self.l2.slices_per_partition as u32,
                 &self.dram,
                 self.timing,
+                |n| Refresh::new(&self.dram, self.command_clock, number * each + n, channels),
             )
         };
-        self.partitions = (0..self.l2.partitions).map(|_| partition()).collect();
+        self.partitions = (0..self.l2.partitions).map(partition).collect();
         self.sm_ports = vec![SmPort::default(); self.sms];
         self.until = 0;
         self.next = u64::MAX;
@@ -349,48 +355,4 @@ impl MemorySystem {
         }
         self.next = next;
     }
-}
-
-/// What the ranges of single parameters cannot say.
-fn check(
-    gpu: &Gpu,
-    memory: &MemoryParameters,
-    l2: &L2Parameters,
-    dram: &DramParameters,
-) -> Result<(), HardwareError> {
-    let require = |holds: bool, key: &str, right: &dyn Fn() -> String| match holds {
-        true => Ok(()),
-        false => Err(misfit(gpu, key, &right())),
-    };
-    for (key, value) in [
-        ("l2.sets", l2.sets),
-        ("dram.banks", dram.banks),
-        ("dram.bank_groups", dram.bank_groups),
-    ] {
-        require(value.is_power_of_two(), key, &|| {
-            "a power of two".to_owned()
-        })?;
-    }
-    require(dram.bank_groups <= dram.banks, "dram.bank_groups", &|| {
-        format!("no more than the {} of dram.banks", dram.banks)
-    })?;
-    require(dram.write_low < dram.write_high, "dram.write_low", &|| {
-        format!("less than the {} of dram.write_high", dram.write_high)
-    })?;
-    require(dram.queue >= l2.slices_per_partition, "dram.queue", &|| {
-        format!(
-            "at least one for each of {} slices",
-            l2.slices_per_partition
-        )
-    })?;
-    let size = l2.partitions * l2.slices_per_partition * l2.sets * l2.ways * LINE_BYTES;
-    require(size == memory.l2_size, "memory.l2_size", &|| {
-        format!("slices x sets x ways x {LINE_BYTES} bytes, which is {size}")
-    })?;
-    let width = l2.partitions * dram.channels_per_partition * dram.pins;
-    require(
-        width == u64::from(memory.bus_width),
-        "memory.bus_width",
-        &|| format!("partitions x channels x pins, which is {width}"),
-    )
 }

@@ -58,13 +58,17 @@ fn dram(p: &Parameters, at: u64) -> u64 {
         (p.dram.atom * 8).div_ceil(p.dram.pins * u64::from(p.memory.bits_per_command_cycle));
     let activate = ((at + p.dram.fixed_latency) * command).div_ceil(core);
     let data = activate + p.dram.rcd + p.dram.cl + burst;
-    (data * core).div_ceil(command)
+    (data * core).div_ceil(command) + p.dram.return_latency
 }
 
 #[test]
 fn unloaded_round_trips_on_every_gpu() {
     for name in hardware::names() {
-        let gpu = gpu(name, &[]);
+        let mut gpu = gpu(name, &[]);
+        if gpu.has("dram.refresh_period") {
+            gpu.set("dram.refresh_period=1000000000")
+                .expect("an override");
+        }
         let p = parameters(&gpu);
         for start in [0, 1, 17, 1000] {
             let far = start + 100_000;
@@ -97,6 +101,26 @@ fn the_round_trips_of_the_a6000() {
     // 211 + two hops + lookup; 243 + (24 + 24 + 4) command cycles of 0.45 core cycles.
     assert_eq!(got[1] - 9999, 214);
     assert_eq!(got[0], 214 + 243 + 24);
+}
+
+#[test]
+fn the_round_trips_of_the_rtx_4090() {
+    // MODEL.md §8.2: a DRAM access takes 333 cycles more than one that hits L2.
+    let ada = gpu("rtx-4090", &["dram.refresh_period=1000000000"]);
+    let (hit, miss) = (9999, 0);
+    let got = replies(
+        &ada,
+        &[(miss, RequestKind::Read, 0), (hit, RequestKind::Read, 0)],
+    );
+    let beyond = (got[0] - miss) - (got[1] - hit);
+    assert_eq!(beyond, 333);
+    // To the controller, activation, read, burst, back.
+    let p = parameters(&ada);
+    let commands = (p.dram.rcd + p.dram.cl + 4) * 2600;
+    assert_eq!(
+        p.dram.fixed_latency + commands.div_ceil(5250) + p.dram.return_latency,
+        beyond
+    );
 }
 
 #[test]

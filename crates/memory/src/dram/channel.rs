@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 
 use super::bank::{Banks, Direction};
 use super::scheduler::{Choice, Command, Shared, WriteDrain, choose_column, choose_row};
-use super::{DramParameters, Timing};
+use super::{DramParameters, Refresh, Timing};
 use crate::clock::Clocks;
 
 /// A request on its way from a slice to the channel.
@@ -57,6 +57,8 @@ pub struct ChannelStatistics {
     pub turns: u64,
     /// Command cycles in which the pins moved data.
     pub busy: u64,
+    /// Requests that waited while the channel refreshed.
+    pub refreshed: u64,
 }
 
 /// A DRAM channel.
@@ -64,6 +66,11 @@ pub struct ChannelStatistics {
 pub struct Channel {
     timing: Timing,
     clocks: Clocks,
+    refresh: Refresh,
+    /// The end of the last refresh that a request met.
+    refreshed_until: u64,
+    /// Core cycles from the data to the slice.
+    return_latency: u64,
     banks: Banks,
     queue: u32,
     drain: WriteDrain,
@@ -86,10 +93,13 @@ pub struct Channel {
 
 impl Channel {
     /// An idle channel with closed banks.
-    pub fn new(p: &DramParameters, timing: Timing, clocks: Clocks) -> Channel {
+    pub fn new(p: &DramParameters, timing: Timing, clocks: Clocks, refresh: Refresh) -> Channel {
         Channel {
             timing,
             clocks,
+            refresh,
+            refreshed_until: 0,
+            return_latency: p.return_latency,
             banks: Banks::new(p.banks as usize, p.queue as usize),
             queue: p.queue as u32,
             drain: WriteDrain::new(p.write_high as u32, p.write_low as u32),
@@ -134,6 +144,13 @@ impl Channel {
             }
             if now >= end {
                 break;
+            }
+            if let Some(until) = self.refresh.end_of_stall(now) {
+                self.refreshed_until = until;
+                self.statistics.refreshed += u64::from(self.banks.waiting.iter().sum::<u32>());
+                self.now = until;
+                now = until;
+                continue;
             }
             let shared = Shared {
                 column_from: self.column_from,
@@ -196,6 +213,7 @@ impl Channel {
             Direction::Read
         };
         let (bank, row) = (arrival.bank, arrival.row);
+        self.statistics.refreshed += u64::from(arrival.command_cycle < self.refreshed_until);
         let hit = self
             .banks
             .push(direction, bank, row, slice as u16, arrival.mshr);
@@ -245,7 +263,7 @@ impl Channel {
                 self.last = direction;
                 let up = &mut links[usize::from(queued.slice)].up;
                 // Data never overtakes data: it shares the pins.
-                let cycle = self.clocks.core_at_or_after(now + data);
+                let cycle = self.clocks.core_at_or_after(now + data) + self.return_latency;
                 let cycle = up.back().map_or(cycle, |last| cycle.max(last.cycle));
                 let mshr = match direction {
                     Direction::Read => {

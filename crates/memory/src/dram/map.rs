@@ -2,6 +2,7 @@
 
 use super::BankIndex;
 use crate::address::{LINE_BYTES, SECTORS};
+use crate::divide::Divisor;
 
 /// Where a sector lies in the DRAM of its partition. The column never matters for time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub struct Coordinates {
     pub channel: u32,
     /// Bank.
     pub bank: u8,
-    /// Row, its low 31 bits.
+    /// Row; beyond the capacity they begin anew.
     pub row: u32,
 }
 
@@ -25,15 +26,16 @@ struct Run {
 /// The address map of a channel.
 #[derive(Clone, Debug)]
 pub struct DramMap {
-    channels: u64,
+    channels: Divisor,
     bank_index: BankIndex,
     bank_mask: u64,
     bank_runs: Vec<Run>,
     row_shift: u32,
+    row_mask: u64,
 }
 
 impl DramMap {
-    /// Reads a map as `dram.address_map` writes it.
+    /// Reads a map as `dram.address_map` writes it, for a power of two of rows.
     ///
     /// # Errors
     /// What a right map looks like.
@@ -41,6 +43,7 @@ impl DramMap {
         text: &str,
         bank_index: BankIndex,
         banks: u64,
+        rows_of_bank: u64,
         channels: u64,
     ) -> Result<DramMap, String> {
         let letters: Vec<char> = text.chars().filter(|&letter| letter != '.').collect();
@@ -86,22 +89,27 @@ impl DramMap {
             to += 1;
         }
         Ok(DramMap {
-            channels,
+            channels: Divisor::new(channels),
             bank_index,
             bank_mask: banks - 1,
             bank_runs,
             row_shift: width - rows,
+            row_mask: rows_of_bank.min(1 << 31) - 1,
         })
+    }
+
+    /// Bytes of one row in every bank of a channel.
+    pub fn row_bytes(&self) -> u64 {
+        1 << self.row_shift
     }
 
     /// The place of sector `sector` (0 to 3) of the partition's line `line`.
     #[inline]
     pub fn of(&self, line: u64, sector: u32) -> Coordinates {
         debug_assert!(sector < SECTORS);
-        let (channel, line) = match self.channels {
-            1 => (0, line),
-            channels => (line % channels, line / channels),
-        };
+        let quotient = self.channels.divide(line);
+        let channel = line - quotient * self.channels.get();
+        let line = quotient;
         let address = line * LINE_BYTES + u64::from(sector) * source::Sector::BYTES;
         let row = address >> self.row_shift;
         let mut bank = 0;
@@ -114,7 +122,7 @@ impl DramMap {
         Coordinates {
             channel: channel as u32,
             bank: bank as u8,
-            row: row as u32 & 0x7fff_ffff,
+            row: (row & self.row_mask) as u32,
         }
     }
 }
@@ -126,8 +134,15 @@ mod tests {
     #[test]
     fn the_map_of_the_a6000() {
         // Burst 4:0; column 5, 6, 8–11; bank 7, 12, 13, 14; row from 15.
-        let map = DramMap::new("RRRR.RRRRRRRR.RBBBCCCC.BCCSSSSS", BankIndex::Linear, 16, 1)
-            .expect("a right map");
+        let map = DramMap::new(
+            "RRRR.RRRRRRRR.RBBBCCCC.BCCSSSSS",
+            BankIndex::Linear,
+            16,
+            1 << 16,
+            1,
+        )
+        .expect("a right map");
+        assert_eq!(map.row_bytes(), 16 * 2048);
         let at = |address: u64| map.of(address / 128, (address / 32 % 4) as u32);
         assert_eq!(at(0x60).bank, 0);
         assert_eq!(at(0x80).bank, 1);
@@ -136,6 +151,7 @@ mod tests {
         assert_eq!(at(0x7f80).bank, 15);
         assert_eq!((at(0x8000).bank, at(0x8000).row), (0, 1));
         assert_eq!(at(0x7fff).row, 0);
+        assert_eq!(at(1 << 31), at(0), "the rows end");
     }
 
     #[test]
@@ -148,7 +164,7 @@ mod tests {
             "RRBBBBCSSSS",
         ] {
             assert!(
-                DramMap::new(text, BankIndex::Linear, 16, 1).is_err(),
+                DramMap::new(text, BankIndex::Linear, 16, 1 << 16, 1).is_err(),
                 "{text}"
             );
         }

@@ -5,12 +5,14 @@
 mod bank;
 mod channel;
 mod map;
+mod refresh;
 mod scheduler;
 mod timing;
 
 pub use channel::ChannelStatistics;
 pub(crate) use channel::{Arrival, Channel, Link};
 pub use map::{Coordinates, DramMap};
+pub(crate) use refresh::Refresh;
 pub use timing::Timing;
 
 hardware::choice! {
@@ -27,6 +29,8 @@ hardware::choice! {
 hardware::parameters! {
     /// A DRAM channel and its scheduler. Timings count command cycles: `memory.command_clock`.
     pub struct DramParameters = "dram" {
+        /// The kind of memory; a document of that name in `gpus/dram` gives its timings.
+        kind: String, "", ..;
         /// Channels of a memory partition.
         channels_per_partition: u64, "", 1..=16;
         /// Data pins of a channel.
@@ -35,6 +39,8 @@ hardware::parameters! {
         atom: u64, "bytes", 32..=32;
         /// Core cycles from an L2 slice to the scheduler's queue.
         fixed_latency: u64, "cycles", 1..=10_000;
+        /// Core cycles from the last of a burst's data to the L2 slice.
+        return_latency: u64, "cycles", 0..=10_000;
         /// Requests that the scheduler chooses from.
         queue: u64, "", 16..=4096;
         /// Requests that may be under way beside those, to the scheduler or back from it.
@@ -45,6 +51,8 @@ hardware::parameters! {
         write_low: u64, "", 0..=4095;
         /// Banks.
         banks: u64, "", 1..=32;
+        /// Rows of a bank.
+        rows: u64, "", 1..=16_777_216;
         /// Bank groups, taken from the low bits of the bank number.
         bank_groups: u64, "", 1..=16;
         /// From a column command to the next.
@@ -71,6 +79,10 @@ hardware::parameters! {
         wr: u64, "command cycles", 0..=200;
         /// From a read to the precharge.
         rtp: u64, "command cycles", 0..=200;
+        /// How long a channel stands still to refresh; nothing where it was not measured.
+        refresh_stall: Option<f64>, "ns", 1.0..=10_000.0;
+        /// From the begin of such a stall to that of the next of the same channel.
+        refresh_period: Option<f64>, "ns", 1.0..=1e9;
         /// Bits of an address inside a channel, highest first, dots ignored: R row, B bank,
         /// C column, S inside a burst. The row goes on above.
         address_map: String, "", ..;
