@@ -49,12 +49,15 @@ fn two_percent_of_dram_accesses_are_late_by_up_to_210_ns() {
     let (all, statistics) = latencies(&[], &reads, || 290);
     assert_eq!(all.len(), reads.len());
     assert_eq!(statistics.dram_reads, reads.len() as u64);
-    // Nearly all find another row open in their bank.
+    // The hop of a chase (MODEL.md §8.2): 333 cycles more than one that hits L2, give or take 1 %.
+    let mean = all.iter().sum::<u64>() as f64 / all.len() as f64;
+    assert!((mean - (291.0 + 333.0)).abs() < 3.0, "{mean}");
+    // Nearly all find their bank closed by a refresh since.
     let mut sorted = all.clone();
     sorted.sort_unstable();
     let usual = sorted[sorted.len() / 2];
-    // Command cycles do not begin with core cycles.
-    let tolerance = 2;
+    // Command cycles do not begin with core cycles; few find another row open.
+    let tolerance = 2 + 12;
     let late: Vec<u64> = all
         .iter()
         .filter_map(|latency| latency.checked_sub(usual + tolerance))
@@ -65,8 +68,9 @@ fn two_percent_of_dram_accesses_are_late_by_up_to_210_ns() {
     let counted = statistics.dram_refreshed as f64 / all.len() as f64 * 100.0;
     assert!((counted - share).abs() < 0.2, "{counted:.2} % counted");
     // 210 ns at 2.6 GHz.
-    assert!(late.iter().all(|&late| late <= 546 + tolerance));
-    let quarter = |n: u64| late.iter().filter(|&&late| late * 4 / 550 == n).count();
+    // A row may have been opened in vain.
+    assert!(late.iter().all(|&late| late <= 546 + 12));
+    let quarter = |n: u64| late.iter().filter(|&&late| late * 4 / 561 == n).count();
     for n in 0..4 {
         let share = quarter(n) as f64 / late.len() as f64;
         assert!((0.19..=0.31).contains(&share), "quarter {n}: {share:.2}");

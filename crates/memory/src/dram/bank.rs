@@ -222,6 +222,20 @@ impl Banks {
         }
     }
 
+    /// Closes every row, to stay closed until `until`. How many were open.
+    pub fn refresh(&mut self, until: u64) -> u32 {
+        let open = self.open;
+        for bank in 0..self.lists.len() as u32 {
+            if open >> bank & 1 == 1 {
+                self.precharge(bank, until);
+            } else {
+                let from = &mut self.row_command_from[bank as usize];
+                *from = until.max(*from);
+            }
+        }
+        open.count_ones()
+    }
+
     /// Opens the row of the oldest request of `direction`.
     pub fn activate(
         &mut self,

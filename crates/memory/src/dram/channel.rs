@@ -145,13 +145,7 @@ impl Channel {
             if now >= end {
                 break;
             }
-            if let Some(until) = self.refresh.end_of_stall(now) {
-                self.refreshed_until = until;
-                self.statistics.refreshed += u64::from(self.banks.waiting.iter().sum::<u32>());
-                self.now = until;
-                now = until;
-                continue;
-            }
+            self.refresh(now);
             let shared = Shared {
                 column_from: self.column_from,
                 group_from: &self.group_from,
@@ -191,6 +185,20 @@ impl Channel {
         self.now = self.now.max(end);
     }
 
+    /// Takes the refreshes that began until `now` into account: rows are closed, and opened again
+    /// when the refresh is over.
+    #[inline]
+    fn refresh(&mut self, now: u64) {
+        if let Some(until) = self.refresh.over_by(now) {
+            if now < until {
+                self.statistics.refreshed += u64::from(self.banks.waiting.iter().sum::<u32>());
+            }
+            self.refreshed_until = until;
+            self.statistics.precharges += u64::from(self.banks.refresh(until));
+            self.row_wake = 0;
+        }
+    }
+
     /// Serves the direction that what waits now asks for.
     #[inline]
     fn turn(&mut self) {
@@ -207,6 +215,7 @@ impl Channel {
         let Some(arrival) = links[slice].down.pop_front() else {
             return u64::MAX;
         };
+        self.refresh(arrival.command_cycle);
         let direction = if arrival.write {
             Direction::Write
         } else {

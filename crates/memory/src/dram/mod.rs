@@ -79,7 +79,8 @@ hardware::parameters! {
         wr: u64, "command cycles", 0..=200;
         /// From a read to the precharge.
         rtp: u64, "command cycles", 0..=200;
-        /// How long a channel stands still to refresh; nothing where it was not measured.
+        /// How long a channel, its rows closed, stands still to refresh; nothing where that was not
+        /// measured.
         refresh_stall: Option<f64>, "ns", 1.0..=10_000.0;
         /// From the begin of such a stall to that of the next of the same channel.
         refresh_period: Option<f64>, "ns", 1.0..=1e9;

@@ -1,5 +1,5 @@
-//! Refresh: at regular times a channel gives no command for a fixed while (MODEL.md §8.2). The
-//! channels of a GPU take turns, so that never the whole chip stands still.
+//! Refresh: at regular times a channel closes its rows and opens none for a fixed while (MODEL.md
+//! §8.2). The channels of a GPU take turns, so that never the whole chip stands still.
 
 use super::DramParameters;
 
@@ -31,22 +31,22 @@ impl Refresh {
         }
     }
 
-    /// The end of the stall that command cycle `now` falls into. Asked once, it is over.
+    /// When the last refresh that began until command cycle `now` is over, unless it was asked for
+    /// before.
     #[inline]
-    pub fn end_of_stall(&mut self, now: u64) -> Option<u64> {
+    pub fn over_by(&mut self, now: u64) -> Option<u64> {
         if now < self.next {
             return None;
         }
-        self.turn(now)
+        Some(self.turn(now))
     }
 
     #[cold]
-    fn turn(&mut self, now: u64) -> Option<u64> {
+    fn turn(&mut self, now: u64) -> u64 {
         let passed = now - self.next;
         let begin = self.next + (passed - passed % self.period);
         self.next = begin.saturating_add(self.period);
-        let end = begin + self.stall;
-        (now < end).then_some(end)
+        begin + self.stall
     }
 }
 
@@ -63,22 +63,23 @@ mod tests {
     }
 
     #[test]
-    fn a_stall_ends_where_it_must_whenever_one_asks() {
+    fn a_refresh_is_told_once_whenever_one_asks() {
         for now in 0..1000_u64 {
             let mut one = refresh(10, 100, 30);
-            let into = (now + 70) % 100;
-            let expected = (now >= 30 && into < 10).then(|| now - into + 10);
-            assert_eq!(one.end_of_stall(now), expected, "{now}");
+            let last = (now >= 30).then(|| now - (now - 30) % 100 + 10);
+            assert_eq!(one.over_by(now), last, "{now}");
+            assert_eq!(one.over_by(now), None, "{now}");
             // The way there does not matter.
             let mut other = refresh(10, 100, 30);
-            let ends: Vec<u64> = (0..=now).filter_map(|at| other.end_of_stall(at)).collect();
+            let ends: Vec<u64> = (0..=now).filter_map(|at| other.over_by(at)).collect();
             assert_eq!(ends.len() as u64, (now + 70) / 100, "{now}");
+            assert_eq!(ends.last().copied(), last);
         }
     }
 
     #[test]
     fn without_times_there_is_none() {
         let mut never = refresh(0, 1, u64::MAX);
-        assert_eq!(never.end_of_stall(u64::MAX - 1), None);
+        assert_eq!(never.over_by(u64::MAX - 1), None);
     }
 }
