@@ -35,7 +35,9 @@ built_in! {
     Gpu "rtx-3090";
     Gpu "rtx-3060";
     Gpu "a100-sxm4-40gb";
+    Family "ad102";
     Gpu "rtx-4090";
+    Gpu "l40s";
     Family "turing";
     Gpu "rtx-2080-ti";
     Gpu "rtx-2070-super";

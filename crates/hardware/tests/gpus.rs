@@ -35,6 +35,7 @@ fn the_gpus_that_must_be_there_are() {
             "rtx-3060",
             "a100-sxm4-40gb",
             "rtx-4090",
+            "l40s",
             "rtx-2080-ti",
             "rtx-2070-super",
             "rtx-2070",
@@ -42,7 +43,10 @@ fn the_gpus_that_must_be_there_are() {
         ]
     );
     let architectures: Vec<u32> = gpus().map(|gpu| gpu.architecture()).collect();
-    assert_eq!(architectures, [86, 86, 86, 86, 86, 80, 89, 75, 75, 75, 90]);
+    assert_eq!(
+        architectures,
+        [86, 86, 86, 86, 86, 80, 89, 89, 75, 75, 75, 90]
+    );
     assert_eq!(
         Gpu::load("rtx-3090").unwrap().title(),
         "NVIDIA GeForce RTX 3090"

@@ -8,8 +8,8 @@ use source::Sector;
 
 const MIB: u64 = 1 << 20;
 
-fn map(name: &str, overrides: &[&str]) -> AddressMap {
-    let memory = MemorySystem::new(&gpu(name, overrides)).expect("a complete GPU");
+fn map(name: &str) -> AddressMap {
+    let memory = MemorySystem::new(&gpu(name, &[])).expect("a complete GPU");
     memory.address_map().clone()
 }
 
@@ -20,14 +20,6 @@ fn slice(map: &AddressMap, address: u64) -> u32 {
 fn set(map: &AddressMap, address: u64) -> u32 {
     map.set(address / 128, map.place(Sector::of(address)).local)
 }
-
-/// The RTX 4090 with a fourth slice on each controller and the masks that MODEL.md §8.2 gives for
-/// the L40S.
-const FOUR: &[&str] = &[
-    "l2.slices_per_partition=4",
-    "memory.l2_size=100663296",
-    "l2.slice_masks=0x76A990400,0x2CCF7B000,0x3C9041000,0xA882B0800,0x8000,0x5985E0500,0xA354E4400,0xF6A990400",
-];
 
 /// Physical address, slice of 36, slice of 48, set.
 const VECTORS: [(u64, u32, u32, u32); 16] = [
@@ -51,7 +43,7 @@ const VECTORS: [(u64, u32, u32, u32); 16] = [
 
 #[test]
 fn slices_and_sets_are_those_of_the_published_vectors() {
-    let (of_36, of_48) = (map("rtx-4090", &[]), map("rtx-4090", FOUR));
+    let (of_36, of_48) = (map("rtx-4090"), map("l40s"));
     for (address, first, second, third) in VECTORS {
         assert_eq!(slice(&of_36, address), first, "{address:#x} of 36");
         assert_eq!(slice(&of_48, address), second, "{address:#x} of 48");
@@ -61,7 +53,7 @@ fn slices_and_sets_are_those_of_the_published_vectors() {
 
 #[test]
 fn a_block_of_72_mib_gives_every_slice_16384_lines() {
-    for (map, slices) in [(map("rtx-4090", &[]), 36_u64), (map("rtx-4090", FOUR), 48)] {
+    for (map, slices) in [(map("rtx-4090"), 36_u64), (map("l40s"), 48)] {
         // Bases that are aligned to nothing but a quarter of the period of the function.
         for base in [0, 2 * MIB, 36 * MIB, 1024 * MIB + 288 * 1024, 4096 * MIB] {
             let mut counts = vec![0; slices as usize];
@@ -76,7 +68,7 @@ fn a_block_of_72_mib_gives_every_slice_16384_lines() {
 
 #[test]
 fn aligned_blocks_of_72_mib_fill_every_set_exactly() {
-    let map = map("rtx-4090", &[]);
+    let map = map("rtx-4090");
     for base in [0, 36, 72, 144, 4104] {
         let mut counts = vec![0_u8; 36 * 1024];
         for line in 0..72 * MIB / 128 {
@@ -103,12 +95,12 @@ fn aligned_blocks_of_72_mib_fill_every_set_exactly() {
 #[test]
 fn lines_of_a_controller_are_dense_in_its_dram() {
     for (map, partitions, per_controller) in [
-        (map("rtx-4090", &[]), 12_u64, 3),
-        (map("rtx-4090", FOUR), 12, 4),
-        (map("rtx-a6000", &[]), 24, 2),
-        (map("rtx-2080-ti", &[]), 22, 2),
-        (map("a100-sxm4-40gb", &[]), 80, 1),
-        (map("h100-pcie", &[]), 20, 5),
+        (map("rtx-4090"), 12_u64, 3),
+        (map("l40s"), 12, 4),
+        (map("rtx-a6000"), 24, 2),
+        (map("rtx-2080-ti"), 22, 2),
+        (map("a100-sxm4-40gb"), 80, 1),
+        (map("h100-pcie"), 20, 5),
     ] {
         // A multiple of every period, so that each controller gets its share.
         let lines = 9 * partitions * per_controller * 1024;
