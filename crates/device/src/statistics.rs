@@ -140,7 +140,8 @@ metrics! {
     "global_instructions.sum", "inst", "Global and local memory instructions handed to the SM's memory unit.", |m| m.sm.global_instructions;
     "global_sectors.sum", "sector", "Sectors that they touched.", |m| m.sm.global_sectors;
     "sectors_per_global_instruction.ratio", "sector/inst", "Sectors per global or local memory instruction.", |m| ratio(m.sm.global_sectors, m.sm.global_instructions);
-    "l1tex__m_l1tex2xbar_req_cycles_active.sum", "cycle", "Cycles in which an SM sent a packet to L2: packets.", |m| m.sm.packets;
+    "l1tex2xbar_packets.sum", "packet", "Packets that SMs sent to L2, each with sectors of one line.", |m| m.sm.packets;
+    "l1tex__m_l1tex2xbar_req_cycles_active.sum", "cycle", "Cycles in which an SM sent a packet to L2.", |m| m.sm.port_cycles;
     "shared_instructions.sum", "inst", "Shared-memory instructions handed to the SM's memory unit.", |m| m.sm.shared_instructions;
     "shared_conflict_cycles.sum", "cycle", "Cycles that shared memory spent on them beyond one each.", |m| m.sm.shared_conflicts;
     "l0i_hits.sum", "access", "Accesses of the L0 instruction caches that hit.", |m| m.sm.l0_instruction_hits;

@@ -7,7 +7,7 @@ mod driver;
 use driver::{Mix, VADD, bandwidth, stream};
 use hardware::Gpu;
 use memory::MemorySystem;
-use source::{Cycle, Request, RequestId, RequestKind, Sector, SmId};
+use source::{Cycle, RequestKind};
 
 fn main() {
     let overrides = std::env::var("MEMORY_BENCH_SET").unwrap_or_default();
@@ -102,16 +102,7 @@ fn chase(gpu: &Gpu) {
         until += 210;
         if next_send < until {
             sector = sector.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1) & 0xfff_ffff;
-            requests[0].push(Request {
-                cycle: Cycle(next_send),
-                sm: SmId(0),
-                id: RequestId(0),
-                kind: RequestKind::Read,
-                sector: Sector(sector),
-                bytes: 32,
-                lanes: 1,
-                deferred: None,
-            });
+            requests[0].push(driver::request(next_send, 0, 0, RequestKind::Read, sector));
             next_send = u64::MAX;
         }
         memory.run(Cycle(until), &mut requests, &mut replies, &mut performed);

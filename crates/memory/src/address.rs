@@ -1,4 +1,4 @@
-//! Where a sector lives: its slice, its number inside the slice, and its place in the DRAM
+//! Where a line lives: its slice, its number inside the slice, and its place in the DRAM
 //! (MODEL.md §8.1, address decode).
 
 use hardware::{Gpu, HardwareError};
@@ -8,11 +8,11 @@ use crate::hash::{Ad102Parameters, SetIndex, SetMaskParameters, SliceSelector};
 use crate::parameters::{L2Parameters, misfit};
 
 /// Sectors of a line.
-pub(crate) const SECTORS: u32 = 4;
+pub(crate) const SECTORS: u32 = source::Line::SECTORS;
 /// Bytes of a line: the interleave of slices.
-pub(crate) const LINE_BYTES: u64 = SECTORS as u64 * source::Sector::BYTES;
+pub(crate) const LINE_BYTES: u64 = source::Line::BYTES;
 
-/// The slice of a sector.
+/// The slice of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The memory partition.
@@ -79,10 +79,10 @@ impl AddressMap {
         self.sets.of(line, local)
     }
 
-    /// The slice of the line that holds `sector`.
+    /// The slice of a physical line.
     #[inline]
-    pub fn place(&self, sector: source::Sector) -> Place {
-        let selected = self.slices.of(sector.0 / u64::from(SECTORS));
+    pub fn place(&self, line: source::Line) -> Place {
+        let selected = self.slices.of(line.0);
         Place {
             partition: selected.partition,
             sub: selected.sub,

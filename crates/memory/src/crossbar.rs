@@ -1,9 +1,30 @@
-//! The two networks between SMs and slices (MODEL.md §8.1): every port takes a fixed number of
-//! packets per cycle, in the order in which they reach it; the rest waits. A packet reaches the
+//! The two networks between SMs and slices (MODEL.md §8.1): a port moves so many sectors per cycle, one
+//! packet after the other, in the order in which they reach it; the rest waits. A packet reaches the
 //! other side's port a fixed number of cycles after it entered. Buffers are never full: the SMs'
 //! credits bound what is under way.
 
-use source::{Cycle, Reply, RequestId};
+use source::{Cycle, Line, Reply, RequestId};
+
+use crate::slice::Departure;
+
+/// How many cycles a port is busy with the data of a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct DataRate([u8; Line::SECTORS as usize + 1]);
+
+impl DataRate {
+    /// A port that moves `rate` sectors of one packet per cycle, at least one.
+    pub fn new(rate: u64) -> DataRate {
+        DataRate(std::array::from_fn(|sectors| {
+            (sectors as u64).div_ceil(rate.max(1)).max(1) as u8
+        }))
+    }
+
+    /// Cycles for so many sectors, 0 to 4; a packet without data takes one.
+    #[inline]
+    pub fn cycles(self, sectors: u32) -> u64 {
+        self.0[sectors as usize].into()
+    }
+}
 
 /// The port of a slice in the request network.
 #[derive(Clone, Copy, Debug, Default)]
@@ -12,76 +33,69 @@ pub struct SlicePort {
 }
 
 impl SlicePort {
-    /// The cycle in which the port takes a packet that reaches it in cycle `reached`.
+    /// The cycle in which the port has taken a packet of so many cycles that reaches it in cycle
+    /// `reached`.
     #[inline]
-    pub fn take(&mut self, reached: u64, rate: u64) -> u64 {
-        let turn = self.next.max(reached * rate);
-        self.next = turn + 1;
-        turn / rate
+    pub fn take(&mut self, reached: u64, cycles: u64) -> u64 {
+        self.next = self.next.max(reached) + cycles;
+        self.next - 1
     }
 }
 
-/// Largest number of packets that a port takes per cycle.
-const RATE_MAX: usize = 4;
-
-/// The port of an SM in the reply network. It hands replies of one cycle over together, by id, once
-/// no other can join them.
+/// The port of an SM in the reply network.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SmPort {
     next: u64,
-    cycle: u64,
-    held: [u32; RATE_MAX],
-    count: u8,
 }
 
 impl SmPort {
-    /// Takes a reply that reaches the port in cycle `reached`.
+    /// Takes a reply that begins to reach the port in cycle `reached`; it needs `cycles` cycles there.
     #[inline]
-    pub fn take(&mut self, reached: u64, id: u32, rate: u64, replies: &mut Vec<Reply>) {
-        let turn = self.next.max(reached * rate);
-        self.next = turn + 1;
-        if rate == 1 {
-            // No other reply can come in this cycle.
-            replies.push(Reply {
-                cycle: Cycle(turn),
-                id: RequestId(id),
-            });
-            return;
-        }
-        let cycle = turn / rate;
-        if cycle != self.cycle {
-            self.hand_over(replies);
-            self.cycle = cycle;
-        }
-        self.held[usize::from(self.count)] = id;
-        self.count += 1;
-    }
-
-    /// Hands over what is held for a cycle before `before`, which nothing else can reach.
-    #[inline]
-    pub fn flush(&mut self, before: u64, replies: &mut Vec<Reply>) {
-        if self.cycle < before {
-            self.hand_over(replies);
+    pub fn take(&mut self, reached: u64, cycles: u64, departure: &Departure) -> Reply {
+        // Nothing comes between the parts of a packet, nor before its last part has left the slice.
+        let last = (self.next.max(reached) + cycles - 1).max(reached + u64::from(departure.span));
+        self.next = last + 1;
+        Reply {
+            cycle: Cycle(last),
+            id: RequestId(departure.id),
+            sectors: departure.sectors,
         }
     }
+}
 
-    /// The cycle of what is held.
-    pub fn held(&self) -> u64 {
-        if self.count == 0 {
-            u64::MAX
-        } else {
-            self.cycle
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_takes_the_cycles_of_its_sectors() {
+        for (rate, cycles) in [(1, [1, 1, 2, 3, 4]), (2, [1, 1, 1, 2, 2]), (4, [1; 5])] {
+            let data = DataRate::new(rate);
+            for (sectors, want) in (0..).zip(cycles) {
+                assert_eq!(data.cycles(sectors), want, "{sectors} at {rate} per cycle");
+            }
         }
     }
 
-    #[inline]
-    fn hand_over(&mut self, replies: &mut Vec<Reply>) {
-        let held = &mut self.held[..usize::from(self.count)];
-        held.sort_unstable();
-        replies.extend(held.iter().map(|&id| Reply {
-            cycle: Cycle(self.cycle),
-            id: RequestId(id),
-        }));
-        self.count = 0;
+    #[test]
+    fn a_reply_is_there_when_its_last_sector_is() {
+        let departure = |sectors, span| Departure {
+            cycle: 0,
+            id: 7,
+            sm: 0,
+            sectors,
+            span,
+            data: true,
+            traced: false,
+        };
+        let mut port = SmPort::default();
+        let mut take =
+            |reached, cycles, span| port.take(reached, cycles, &departure(0xf, span)).cycle.0;
+        // Both sides move one sector per cycle: the port follows the slice.
+        assert_eq!(take(10, 4, 3), 13);
+        // The next packet waits for the port.
+        assert_eq!(take(12, 1, 0), 14);
+        // A faster port waits for the slice.
+        assert_eq!(take(20, 1, 3), 23);
     }
 }

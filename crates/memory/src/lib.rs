@@ -1,6 +1,6 @@
 //! When it happens beyond the SM: crossbar, L2 slices, DRAM channels and back (MODEL.md §8).
 //!
-//! A [`Request`](source::Request) is one sector. It crosses the request network (`crossbar`) to the
+//! A [`Request`](source::Request) is one line with a mask of sectors. It crosses the request network (`crossbar`) to the
 //! slice that its address selects (`hash`, `address`), is looked up in the slice's tags (`slice`,
 //! `l2_tags`), waits for the DRAM on a miss (`mshr`, `dram`), and its
 //! [`Reply`](source::Reply) crosses the reply network back to the SM. This crate sees addresses

@@ -12,6 +12,8 @@ pub struct Waiter {
     pub sm: u16,
     /// Whether it updates the sector.
     pub update: bool,
+    /// Whether its way is noted.
+    pub traced: bool,
 }
 
 const NONE: u32 = u32::MAX;
@@ -59,10 +61,17 @@ impl Mshrs {
         }
     }
 
-    /// Whether another sector can be awaited.
+    /// Whether so many further sectors can be awaited.
     #[inline]
-    pub fn has_room(&self) -> bool {
-        !self.free.is_empty() || self.entries.len() < self.capacity
+    pub fn has_room(&self, sectors: u32) -> bool {
+        self.free.len() + self.capacity >= self.entries.len() + sectors as usize
+    }
+
+    /// Whether another request can wait for a pending sector.
+    #[inline]
+    pub fn can_merge(&self, slot: u32, sector: u8) -> bool {
+        let index = self.entry_of[(slot * SECTORS) as usize + usize::from(sector)];
+        self.entries[usize::from(index)].waiters < self.merges
     }
 
     /// Whether nothing is awaited.
@@ -95,14 +104,11 @@ impl Mshrs {
         index
     }
 
-    /// Adds a waiter to a pending sector, unless as many wait as may.
+    /// Adds a waiter to a pending sector. Room must be there.
     #[inline]
-    pub fn merge(&mut self, slot: u32, sector: u8, waiter: Waiter) -> bool {
+    pub fn merge(&mut self, slot: u32, sector: u8, waiter: Waiter) {
         let index = self.entry_of[(slot * SECTORS) as usize + usize::from(sector)];
         let entry = &mut self.entries[usize::from(index)];
-        if entry.waiters >= self.merges {
-            return false;
-        }
         entry.waiters += 1;
         let node = Node { waiter, next: NONE };
         let index = match self.free_nodes.pop() {
@@ -121,18 +127,18 @@ impl Mshrs {
             self.nodes[entry.tail as usize].next = index;
         }
         entry.tail = index;
-        true
     }
 
-    /// Ends an entry: its slot and sector; `each` sees its waiters in the order of their arrival.
+    /// Ends an entry: its slot and sector; `each` sees that sector and its waiters in the order of
+    /// their arrival.
     #[inline]
-    pub fn release(&mut self, index: u16, mut each: impl FnMut(Waiter)) -> (u32, u8) {
+    pub fn release(&mut self, index: u16, mut each: impl FnMut(u8, Waiter)) -> (u32, u8) {
         let entry = self.entries[usize::from(index)];
-        each(entry.first);
+        each(entry.sector, entry.first);
         let mut next = entry.head;
         while next != NONE {
             let node = self.nodes[next as usize];
-            each(node.waiter);
+            each(entry.sector, node.waiter);
             self.free_nodes.push(next);
             next = node.next;
         }

@@ -11,10 +11,11 @@ hardware::parameters! {
         hop: u64, "cycles", 1..=1000;
         /// Ports of the networks on the side of the L2 slices, one for each slice.
         slice_ports: u64, "", 1..=4096;
-        /// Packets (sectors) that the port of a slice takes per cycle.
-        slice_rate: u64, "packets/cycle", 1..=4;
-        /// Packets (sectors) that the port of an SM takes per cycle.
-        sm_rate: u64, "packets/cycle", 1..=4;
+        /// Sectors of one packet that the ports of a slice, in and out, move per cycle. A packet without
+        /// data takes one cycle.
+        slice_rate: u64, "sectors/cycle", 1..=4;
+        /// Sectors of one packet that the port of an SM takes per cycle.
+        sm_rate: u64, "sectors/cycle", 1..=4;
     }
 
     /// The L2 cache: its slices, grouped into partitions that own DRAM channels.
@@ -38,11 +39,11 @@ hardware::parameters! {
         /// Cycles from the lookup, or from a fill, until the reply enters the reply network.
         lookup_latency: u64, "cycles", 1..=1000;
         /// Sectors of a slice that may be on their way from DRAM.
-        mshrs: u64, "", 1..=4096;
+        mshrs: u64, "", 4..=4096;
         /// Requests that may wait for one such sector.
         mshr_merges: u64, "", 1..=4096;
         /// Packets of a slice to its DRAM channels that may wait for room there.
-        miss_queue: u64, "", 5..=4096;
+        miss_queue: u64, "", 8..=4096;
         /// Lanes of an atomic that one packet may carry; more cost further rounds.
         atomic_lanes: u64, "lanes", 1..=32;
         /// Cycles that a slice is busy with one round of an atomic.

@@ -1,17 +1,20 @@
 //! One L2 slice: takes packets from the crossbar in order, looks them up, answers hits, sends
 //! misses and write-backs to the DRAM, and answers the rest when data returns (MODEL.md §8.1).
 //!
-//! A read or atomic needs the sector; a write needs only the line, which it takes without reading
-//! it from the DRAM (the fetch is lazy: a later read of a sector that was written in part fetches
-//! it). A packet that finds no room blocks those behind it until something returns.
+//! A packet is one line with a mask of sectors and costs one lookup. A read or atomic needs its
+//! sectors: those that are here are answered together, the others as they return. A write needs only
+//! the line, which it takes without reading it from the DRAM (the fetch is lazy: a later read of a
+//! sector that was written in part fetches it). A packet that finds no room blocks those behind it
+//! until something returns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use source::RequestKind;
+use source::{RequestKind, SectorMask};
 
-use crate::address::{AddressMap, SECTORS};
+use crate::address::AddressMap;
 use crate::clock::Clocks;
+use crate::crossbar::DataRate;
 use crate::dram::{Arrival, Link};
 use crate::l2_tags::L2Tags;
 use crate::mshr::{Mshrs, Waiter};
@@ -22,9 +25,9 @@ use crate::statistics::SliceStatistics;
 pub struct Packet {
     /// Cycle in which it has passed the port.
     pub arrival: u64,
-    /// The sector.
-    pub sector: u64,
-    /// The number of its line among those of the slice.
+    /// The line.
+    pub line: u64,
+    /// The number of the line among those of the slice.
     pub local: u32,
     /// The request's name.
     pub id: u32,
@@ -34,19 +37,43 @@ pub struct Packet {
     pub cost: u16,
     /// What it asks for.
     pub kind: RequestKind,
-    /// Whether a write covers the whole sector.
-    pub whole: bool,
+    /// The sectors of the line.
+    pub sectors: SectorMask,
+    /// Those that a write covers wholly.
+    pub whole: SectorMask,
+    /// Whether its way is noted.
+    pub traced: bool,
 }
 
 /// A reply on its way into the reply network.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
-    /// Cycle in which it enters the network.
+    /// Cycle in which its first sector enters the network.
     pub cycle: u64,
     /// The request's name.
     pub id: u32,
     /// Its SM.
     pub sm: u16,
+    /// The sectors that it answers.
+    pub sectors: SectorMask,
+    /// Cycles from its first sector to its last.
+    pub span: u8,
+    /// Whether it carries data.
+    pub data: bool,
+    /// Whether its way is noted.
+    #[allow(dead_code)] // for the log of hops
+    pub traced: bool,
+}
+
+/// The sectors of a mask.
+#[inline]
+fn each(mut sectors: SectorMask) -> impl Iterator<Item = u8> {
+    std::iter::from_fn(move || {
+        let sector = sectors.trailing_zeros() as u8;
+        let some = sectors != 0;
+        sectors &= sectors.wrapping_sub(1);
+        some.then_some(sector)
+    })
 }
 
 /// What all slices of a GPU have in common.
@@ -59,6 +86,7 @@ pub struct SliceSettings {
     pub mshrs: usize,
     pub mshr_merges: u32,
     pub miss_queue: usize,
+    pub data_rate: DataRate,
     pub lookup_latency: u64,
     /// Core cycles from the slice to the DRAM scheduler.
     pub dram_latency: u64,
@@ -71,12 +99,10 @@ pub struct SliceSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blocked {
     No,
-    /// So many places in the miss queue, and an entry if it reads; its slot is chosen.
+    /// So many places in the miss queue, and so many entries.
     Room {
-        needed: usize,
-        slot: u32,
-        found: bool,
-        reads: bool,
+        needed: u32,
+        reads: u32,
     },
     /// A way that waits for nothing, or a merge.
     Return,
@@ -89,6 +115,7 @@ struct Miss {
     mshr: u16,
     bank: u8,
     write: bool,
+    traced: bool,
 }
 
 /// One L2 slice.
@@ -200,13 +227,7 @@ impl Slice {
                 self.take_return(back.0, back.1, links, stride);
                 back = self.next_return(links, stride);
             } else if let Some(&head) = self.inbox.front() {
-                match self.blocked {
-                    Blocked::Room { slot, found, .. } => {
-                        self.blocked = Blocked::No;
-                        self.miss(packet, &head, slot, found, links, stride);
-                    }
-                    _ => self.blocked = self.look_up(packet, &head, links, stride),
-                }
+                self.blocked = self.look_up(packet, &head, links, stride);
                 self.may_go = self.blocked == Blocked::No;
                 if self.may_go {
                     self.inbox.pop_front();
@@ -220,156 +241,155 @@ impl Slice {
         }
     }
 
-    /// Looks a packet up; what it waits for if it cannot be served now.
+    /// Looks a packet up; what it waits for if it cannot be served now. All its sectors are served or
+    /// none.
+    #[inline]
     fn look_up(&mut self, now: u64, packet: &Packet, links: &mut [Link], stride: usize) -> Blocked {
-        let line = packet.sector / u64::from(SECTORS);
-        let sector = (packet.sector % u64::from(SECTORS)) as u8;
-        let bit = 1_u8 << sector;
-        let set = self.settings.map.set(line, packet.local);
-        let found = self.tags.find(set, line);
+        let set = self.settings.map.set(packet.line, packet.local);
+        let found = self.tags.find(set, packet.line);
         let write = packet.kind == RequestKind::Write;
         let update = matches!(packet.kind, RequestKind::Atomic | RequestKind::Reduction);
-
+        // Sectors that are here, under way, and to be read.
+        let (mut here, mut under_way) = (0, 0);
         if let Some(slot) = found {
             let sectors = self.tags.sectors(slot);
-            if write {
-                sectors.dirty |= bit;
-                if packet.whole {
-                    sectors.valid |= bit;
-                }
-                self.hit(now, packet, set, slot);
-                return Blocked::No;
-            }
-            if sectors.valid & bit != 0 {
-                if update {
-                    sectors.dirty |= bit;
-                }
-                self.hit(now, packet, set, slot);
-                return Blocked::No;
-            }
-            if sectors.pending & bit != 0 {
-                let waiter = Waiter {
-                    id: packet.id,
-                    sm: packet.sm,
-                    update,
-                };
-                if !self.mshrs.merge(slot, sector, waiter) {
-                    return Blocked::Return;
-                }
-                self.tags.touch(set, slot);
-                self.statistics.miss(packet.kind);
-                self.statistics.merged += 1;
-                return Blocked::No;
-            }
+            here = packet.sectors & sectors.valid;
+            under_way = packet.sectors & !here & sectors.pending;
         }
+        if write {
+            (here, under_way) = (packet.sectors, 0);
+        }
+        let reads = packet.sectors & !(here | under_way);
 
-        // From here on: a read or atomic without its sector, or a write without its line.
-        let (slot, needed) = match found {
-            Some(slot) => (slot, 1),
+        let slot = match found {
+            Some(slot) => {
+                if reads != 0 && !self.has_room(reads.count_ones(), reads.count_ones()) {
+                    return Blocked::Room {
+                        needed: reads.count_ones(),
+                        reads: reads.count_ones(),
+                    };
+                }
+                if each(under_way).any(|sector| !self.mshrs.can_merge(slot, sector)) {
+                    return Blocked::Return;
+                }
+                slot
+            }
             None => {
-                let Some(victim) = self.tags.victim(set) else {
+                let Some(slot) = self.tags.victim(set) else {
                     return Blocked::Return;
                 };
-                let dirty = self.tags.sectors(victim).dirty;
-                (victim, dirty.count_ones() as usize + usize::from(!write))
+                let dirty = self.tags.sectors(slot).dirty;
+                let reads = reads.count_ones();
+                let needed = dirty.count_ones() + reads;
+                if !self.has_room(needed, reads) {
+                    return Blocked::Room { needed, reads };
+                }
+                if dirty != 0 {
+                    self.write_back(now, slot, dirty, links, stride);
+                }
+                self.tags.replace(slot, packet.line);
+                self.statistics.allocated_by_write += u64::from(write);
+                slot
             }
         };
-        let found = found.is_some();
-        if !self.has_room(needed, !write) {
-            return Blocked::Room {
-                needed,
-                slot,
-                found,
-                reads: !write,
-            };
+
+        self.statistics.requests += 1;
+        self.tags.touch(set, slot);
+        let sectors = self.tags.sectors(slot);
+        if write {
+            sectors.dirty |= packet.sectors;
+            sectors.valid |= packet.whole;
+        } else if update {
+            sectors.dirty |= here;
         }
-        self.miss(now, packet, slot, found, links, stride);
+        sectors.pending |= reads;
+        if here != 0 {
+            self.statistics.hit(packet.kind, here.count_ones());
+            self.reply(now, packet, here, !write);
+        }
+        if reads | under_way != 0 {
+            self.await_sectors(now, packet, slot, reads, under_way, links, stride);
+        }
         Blocked::No
     }
 
-    /// Whether so many packets may go to the DRAM, one of them a read.
+    /// Reads the sectors `reads` of a packet from the DRAM and lets it wait for them and for those
+    /// that are under way. There is room for all.
     #[inline]
-    fn has_room(&self, packets: usize, reads: bool) -> bool {
-        self.waiting_misses + packets <= self.settings.miss_queue
-            && (!reads || self.mshrs.has_room())
-    }
-
-    /// Takes the slot for a packet that misses; there is room for all that follows.
-    #[inline]
-    fn miss(
+    #[allow(clippy::too_many_arguments)] // two masks, and where the DRAM is
+    fn await_sectors(
         &mut self,
         now: u64,
         packet: &Packet,
         slot: u32,
-        found: bool,
+        reads: SectorMask,
+        under_way: SectorMask,
         links: &mut [Link],
         stride: usize,
     ) {
-        let line = packet.sector / u64::from(SECTORS);
-        let set = self.settings.map.set(line, packet.local);
-        let sector = (packet.sector % u64::from(SECTORS)) as u8;
-        let bit = 1_u8 << sector;
-        if !found {
-            let dirty = self.tags.sectors(slot).dirty;
-            if dirty != 0 {
-                self.write_back(now, slot, dirty, links, stride);
-            }
-            self.tags.replace(slot, packet.sector / u64::from(SECTORS));
-        }
-        let sectors = self.tags.sectors(slot);
-        if packet.kind == RequestKind::Write {
-            sectors.dirty |= bit;
-            if packet.whole {
-                sectors.valid |= bit;
-            }
-            self.statistics.allocated_by_write += 1;
-            self.hit(now, packet, set, slot);
-            return;
-        }
-        sectors.pending |= bit;
-        self.tags.touch(set, slot);
-        self.statistics.miss(packet.kind);
         let waiter = Waiter {
             id: packet.id,
             sm: packet.sm,
             update: matches!(packet.kind, RequestKind::Atomic | RequestKind::Reduction),
+            traced: packet.traced,
         };
-        let mshr = self.mshrs.allocate(slot, sector, waiter);
-        self.send(now, packet.local, sector, Some(mshr), links, stride);
+        self.statistics
+            .miss(packet.kind, (reads | under_way).count_ones());
+        self.statistics.merged += u64::from(under_way.count_ones());
+        for sector in each(under_way) {
+            self.mshrs.merge(slot, sector, waiter);
+        }
+        for sector in each(reads) {
+            let mshr = self.mshrs.allocate(slot, sector, waiter);
+            let read = Some((mshr, packet.traced));
+            self.send(now, packet.local, sector, read, links, stride);
+        }
     }
 
+    /// Whether so many packets may go to the DRAM, so many of them reads.
     #[inline]
-    fn hit(&mut self, now: u64, packet: &Packet, set: u32, slot: u32) {
-        self.tags.touch(set, slot);
-        self.statistics.hit(packet.kind);
-        self.reply(now, packet.id, packet.sm);
+    fn has_room(&self, packets: u32, reads: u32) -> bool {
+        self.waiting_misses + packets as usize <= self.settings.miss_queue
+            && self.mshrs.has_room(reads)
     }
 
+    /// Answers sectors of a packet that was looked up in cycle `now`, with their data or without.
     #[inline]
-    fn reply(&mut self, now: u64, id: u32, sm: u16) {
+    fn reply(&mut self, now: u64, packet: &Packet, sectors: SectorMask, data: bool) {
+        let cycles = match data {
+            true => self.settings.data_rate.cycles(sectors.count_ones()),
+            false => 1,
+        };
         let cycle = self.next_reply.max(now + self.settings.lookup_latency);
-        self.next_reply = cycle + 1;
-        self.outbox.push_back(Departure { cycle, id, sm });
+        self.next_reply = cycle + cycles;
+        self.outbox.push_back(Departure {
+            cycle,
+            id: packet.id,
+            sm: packet.sm,
+            sectors,
+            span: (cycles - 1) as u8,
+            data,
+            traced: packet.traced,
+        });
     }
 
+    #[cold]
     fn write_back(&mut self, now: u64, victim: u32, dirty: u8, links: &mut [Link], stride: usize) {
         let local = self.settings.map.slices.of(self.tags.line(victim)).local;
-        let mut rest = dirty;
-        while rest != 0 {
-            let sector = rest.trailing_zeros() as u8;
-            rest &= rest - 1;
+        for sector in each(dirty) {
             self.send(now, local as u32, sector, None, links, stride);
         }
     }
 
-    /// Sends a read (with its entry) or a write to the DRAM, or lets it wait for room there.
+    /// Sends a read (with its entry and whether it is traced) or a write to the DRAM, or lets it wait
+    /// for room there.
     #[inline]
     fn send(
         &mut self,
         now: u64,
         local: u32,
         sector: u8,
-        mshr: Option<u16>,
+        read: Option<(u16, bool)>,
         links: &mut [Link],
         stride: usize,
     ) {
@@ -378,11 +398,13 @@ impl Slice {
             .map
             .coordinates(local, self.sub, u32::from(sector));
         let channel = place.channel as usize;
+        let (mshr, traced) = read.unwrap_or_default();
         let miss = Miss {
             row: place.row,
-            mshr: mshr.unwrap_or_default(),
+            mshr,
             bank: place.bank,
-            write: mshr.is_none(),
+            write: read.is_none(),
+            traced,
         };
         if self.room[channel] > 0 && self.misses[channel].is_empty() {
             self.depart(now, channel, miss, links, stride);
@@ -408,6 +430,7 @@ impl Slice {
                 mshr: miss.mshr,
                 bank: miss.bank,
                 write: miss.write,
+                traced: miss.traced,
             });
     }
 
@@ -421,7 +444,7 @@ impl Slice {
             let ready = now + self.settings.lookup_latency;
             let (outbox, next_reply) = (&mut self.outbox, &mut self.next_reply);
             let mut update = false;
-            let (slot, sector) = self.mshrs.release(index, |waiter| {
+            let (slot, sector) = self.mshrs.release(index, |sector, waiter| {
                 update |= waiter.update;
                 let cycle = ready.max(*next_reply);
                 *next_reply = cycle + 1;
@@ -429,6 +452,10 @@ impl Slice {
                     cycle,
                     id: waiter.id,
                     sm: waiter.sm,
+                    sectors: 1 << sector,
+                    span: 0,
+                    data: true,
+                    traced: waiter.traced,
                 });
             });
             let sectors = self.tags.sectors(slot);

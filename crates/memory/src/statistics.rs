@@ -16,6 +16,7 @@ const KINDS: usize = 6;
 pub(crate) struct SliceStatistics {
     hits: [u64; KINDS],
     misses: [u64; KINDS],
+    pub requests: u64,
     pub merged: u64,
     pub allocated_by_write: u64,
     pub blocked: u64,
@@ -23,13 +24,13 @@ pub(crate) struct SliceStatistics {
 
 impl SliceStatistics {
     #[inline]
-    pub fn hit(&mut self, kind: RequestKind) {
-        self.hits[kind as usize] += 1;
+    pub fn hit(&mut self, kind: RequestKind, sectors: u32) {
+        self.hits[kind as usize] += u64::from(sectors);
     }
 
     #[inline]
-    pub fn miss(&mut self, kind: RequestKind) {
-        self.misses[kind as usize] += 1;
+    pub fn miss(&mut self, kind: RequestKind, sectors: u32) {
+        self.misses[kind as usize] += u64::from(sectors);
     }
 }
 
@@ -94,6 +95,8 @@ macro_rules! statistics {
 }
 
 statistics! {
+    /// Packets looked up in L2; each asks for sectors of one line.
+    l2_requests, "lts__t_requests.sum", Count;
     /// Sectors looked up in L2.
     l2_lookups, "lts__t_sectors.sum", Sectors;
     /// Sectors found in L2; every write counts as found.
@@ -118,8 +121,8 @@ statistics! {
     l2_constant_reads, "l2_sectors_constant", Sectors;
     /// Sectors that joined a miss already on its way from DRAM.
     l2_merged, "l2_sectors_merged", Sectors;
-    /// Writes whose line was not in L2.
-    l2_write_allocations, "l2_write_allocations", Sectors;
+    /// Lines taken for a write.
+    l2_write_allocations, "l2_write_allocations", Count;
     /// Packets that found no room and held up their slice.
     l2_blocked, "l2_lookups_blocked", Count;
     /// Bytes left dirty in L2 at the end of kernels; their way to DRAM takes no time in the model.
@@ -156,6 +159,7 @@ impl MemoryStatistics {
         let all = |kinds: &[RequestKind]| hits(kinds) + misses(kinds);
         let reads = [Read, Instruction, Constant];
         let every = [Read, Instruction, Constant, Write, Atomic, Reduction];
+        self.l2_requests += s.requests;
         self.l2_lookups += all(&every);
         self.l2_hits += hits(&every);
         self.l2_misses += misses(&every);

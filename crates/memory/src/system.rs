@@ -8,11 +8,11 @@
 use std::sync::Arc;
 
 use hardware::{CardParameters, Gpu, HardwareError, MemoryParameters};
-use source::{Cycle, Performed, Reply, Request, RequestKind};
+use source::{Cycle, Line, Performed, Reply, Request, RequestKind};
 
 use crate::address::AddressMap;
 use crate::clock::Clocks;
-use crate::crossbar::SmPort;
+use crate::crossbar::{DataRate, SmPort};
 use crate::dram::{DramParameters, Refresh, Timing};
 use crate::geometry;
 use crate::order::CycleOrder;
@@ -25,6 +25,7 @@ use crate::statistics::MemoryStatistics;
 #[derive(Debug)]
 pub struct MemorySystem {
     crossbar: CrossbarParameters,
+    sm_rate: DataRate,
     l2: L2Parameters,
     dram: DramParameters,
     timing: Timing,
@@ -69,6 +70,7 @@ impl MemorySystem {
             mshrs: l2.mshrs as usize,
             mshr_merges: l2.mshr_merges as u32,
             miss_queue: l2.miss_queue as usize,
+            data_rate: DataRate::new(crossbar.slice_rate),
             lookup_latency: l2.lookup_latency,
             dram_latency: dram.fixed_latency,
             dram_share: ((dram.queue + dram.return_queue) / l2.slices_per_partition) as u32,
@@ -76,6 +78,7 @@ impl MemorySystem {
         });
         let timing = Timing::new(&dram, u64::from(memory.bits_per_command_cycle));
         let mut system = MemorySystem {
+            sm_rate: DataRate::new(crossbar.sm_rate),
             crossbar,
             l2,
             dram,
@@ -218,9 +221,8 @@ impl MemorySystem {
 
     /// Whether every request has been answered and every reply handed over.
     pub fn is_idle(&self) -> bool {
-        let ports = || self.sm_ports.iter().all(|port| port.held() == u64::MAX);
         let mut slices = self.partitions.iter().flat_map(|p| &p.slices);
-        slices.all(|(_, slice)| slice.is_idle()) && ports()
+        slices.all(|(_, slice)| slice.is_idle())
     }
 
     fn clear(&mut self) {
@@ -265,44 +267,51 @@ impl MemorySystem {
             debug_assert!(requests.is_sorted_by_key(|request| request.cycle));
             for request in requests.iter() {
                 debug_assert!(request.cycle.0 >= self.until && request.cycle.0 < until);
-                let place = map.place(request.sector);
+                let place = map.place(request.line);
                 let cost = match request.kind {
                     RequestKind::Atomic | RequestKind::Reduction => self.rounds(request.lanes),
                     _ => 1,
                 };
                 let packet = Packet {
                     arrival: request.cycle.0 + latency,
-                    sector: request.sector.0,
+                    line: request.line.0,
                     local: place.local,
                     id: request.id.0,
                     sm: sm as u16,
                     cost,
                     kind: request.kind,
-                    whole: u64::from(request.bytes) >= source::Sector::BYTES,
+                    sectors: request.sectors,
+                    whole: request.whole,
+                    traced: request.traced,
                 };
-                if let Some(token) = request.deferred {
-                    self.deferred.push((
-                        map.slice(place),
-                        Performed {
+                if let Some(deferred) = request.deferred {
+                    let sectors = (0..Line::SECTORS).filter(|s| request.sectors >> s & 1 == 1);
+                    self.deferred.extend(sectors.map(|sector| {
+                        let performed = Performed {
                             cycle: Cycle(packet.arrival),
                             sm: source::SmId(packet.sm),
-                            token,
-                            sector: request.sector,
-                        },
-                    ));
+                            token: deferred.token,
+                            sector: deferred.virtual_line.sector(sector),
+                        };
+                        (map.slice(place), performed)
+                    }));
                 }
                 let place = (place.partition as u16, place.sub as u16);
                 self.requests.push((packet, place));
             }
             requests.clear();
         }
-        let rate = self.crossbar.slice_rate;
+        let rate = self.settings.data_rate;
         let mut earliest = u64::MAX;
         for &index in self.order.of(&self.requests, |(packet, _)| packet.arrival) {
             let (mut packet, (partition, sub)) = self.requests[index as usize];
             let partition = &mut self.partitions[usize::from(partition)];
             let (port, slice) = &mut partition.slices[usize::from(sub)];
-            packet.arrival = port.take(packet.arrival, rate);
+            let cycles = match packet.kind {
+                RequestKind::Write => rate.cycles(packet.sectors.count_ones()),
+                _ => 1,
+            };
+            packet.arrival = port.take(packet.arrival, cycles);
             slice.push(packet);
             partition.next = partition.next.min(packet.arrival);
             earliest = earliest.min(packet.arrival);
@@ -324,7 +333,7 @@ impl MemorySystem {
     /// as far as no earlier one can follow. Every partition has run up to `horizon`.
     pub fn deliver(&mut self, horizon: Cycle, replies: &mut [Vec<Reply>]) {
         let horizon = horizon.0;
-        let (hop, rate) = (self.crossbar.hop, self.crossbar.sm_rate);
+        let (hop, rate) = (self.crossbar.hop, self.sm_rate);
         let complete = horizon.saturating_add(self.l2.lookup_latency);
         let reply_latency = self.reply_latency();
         self.departures.clear();
@@ -343,15 +352,14 @@ impl MemorySystem {
             }
         }
         for &index in self.order.of(&self.departures, |departure| departure.cycle) {
-            let departure = self.departures[index as usize];
+            let departure = &self.departures[index as usize];
             let sm = usize::from(departure.sm);
-            self.sm_ports[sm].take(departure.cycle + hop, departure.id, rate, &mut replies[sm]);
-        }
-        if rate > 1 {
-            for (port, replies) in self.sm_ports.iter_mut().zip(replies) {
-                port.flush(complete + hop, replies);
-                next = next.min(port.held());
-            }
+            let cycles = match departure.data {
+                true => rate.cycles(departure.sectors.count_ones()),
+                false => 1,
+            };
+            let reply = self.sm_ports[sm].take(departure.cycle + hop, cycles, departure);
+            replies[sm].push(reply);
         }
         self.next = next;
     }

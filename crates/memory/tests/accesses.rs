@@ -62,7 +62,7 @@ fn streaming_stores_read_nothing() {
         .collect());
     let s = got.statistics;
     assert_eq!((s.l2_writes, s.l2_hits, s.l2_misses), (n, n, 0));
-    assert_eq!(s.l2_write_allocations, n / 4);
+    assert_eq!(s.l2_write_allocations, n / 4, "one per line");
     assert_eq!(s.dram_reads, 0);
 }
 
@@ -82,7 +82,7 @@ fn what_does_not_fit_is_written_back_once() {
 #[test]
 fn a_sector_written_in_part_is_fetched_when_read() {
     let part = |cycle, id, sector| Request {
-        bytes: 4,
+        whole: 0,
         ..request(cycle, 0, id, RequestKind::Write, sector)
     };
     let read = |cycle, id, sector| request(cycle, 0, id, RequestKind::Read, sector);

@@ -4,7 +4,7 @@ mod driver;
 
 use driver::gpu;
 use memory::{AddressMap, MemorySystem};
-use source::Sector;
+use source::Line;
 
 const MIB: u64 = 1 << 20;
 
@@ -14,11 +14,11 @@ fn map(name: &str) -> AddressMap {
 }
 
 fn slice(map: &AddressMap, address: u64) -> u32 {
-    map.slice(map.place(Sector::of(address)))
+    map.slice(map.place(Line::of(address)))
 }
 
 fn set(map: &AddressMap, address: u64) -> u32 {
-    map.set(address / 128, map.place(Sector::of(address)).local)
+    map.set(address / 128, map.place(Line::of(address)).local)
 }
 
 /// Physical address, slice of 36, slice of 48, set.
@@ -107,7 +107,7 @@ fn lines_of_a_controller_are_dense_in_its_dram() {
         let mut taken = vec![false; lines as usize];
         let mut seen = std::collections::HashSet::new();
         for line in 0..lines {
-            let place = map.place(Sector(line * 4));
+            let place = map.place(Line(line));
             let number = if map.numbers_partitions() {
                 u64::from(place.local)
             } else {

@@ -6,7 +6,7 @@ use driver::{gpu, replay, request};
 use hardware::{CardParameters, Gpu, MemoryParameters};
 use memory::dram::DramParameters;
 use memory::{CrossbarParameters, L2Parameters, MemorySystem};
-use source::RequestKind;
+use source::{Request, RequestKind};
 
 struct Parameters {
     card: CardParameters,
@@ -142,7 +142,7 @@ fn a_row_that_is_open_is_faster_and_another_row_of_the_bank_slower() {
     let memory = MemorySystem::new(&a6000).expect("a complete GPU");
     let map = memory.address_map();
     let coordinates = |sector: u64| {
-        let place = map.place(source::Sector(sector));
+        let place = map.place(source::Sector(sector).line());
         let at = map.coordinates(place.local, place.sub, (sector % 4) as u32);
         (place.partition, at)
     };
@@ -188,5 +188,84 @@ fn ports_take_one_packet_per_cycle() {
     for (sm, replies) in got.replies.iter().enumerate() {
         let last = replies.last().expect("an answer");
         assert_eq!(last.cycle.0, 20_000 + 214 + sm as u64, "SM {sm}");
+    }
+}
+
+#[test]
+fn the_sectors_of_a_line_come_together_if_they_hit_and_one_by_one_if_they_miss() {
+    let a6000 = gpu("rtx-a6000", &[]);
+    let mut memory = MemorySystem::new(&a6000).expect("a complete GPU");
+    let line = |cycle, id| Request {
+        sectors: source::Line::WHOLE,
+        ..request(cycle, 0, id, RequestKind::Read, 400)
+    };
+    let mut traffic = vec![Vec::new(); 84];
+    // The third finds one sector of its line, which comes first.
+    let half = Request {
+        sectors: 0b0011,
+        ..request(20_000, 0, 2, RequestKind::Read, 800)
+    };
+    traffic[0] = vec![
+        line(0, 0),
+        line(9999, 1),
+        request(15_000, 0, 3, RequestKind::Read, 801),
+        half,
+    ];
+    let got = replay(&mut memory, &traffic, || 150, 1);
+    let of = |id: u32| -> Vec<(u64, u8)> {
+        let replies = got.replies[0].iter().filter(|reply| reply.id.0 == id);
+        replies.map(|r| (r.cycle.0, r.sectors)).collect()
+    };
+    let miss = of(0);
+    assert_eq!(miss.len(), 4, "{miss:?}");
+    assert_eq!(miss.iter().fold(0, |all, (_, mask)| all | mask), 0xf);
+    assert_eq!(miss[0].0, 214 + 243 + 24);
+    // Column reads of one row follow each other every four command cycles, or six in a bank group.
+    assert!(miss.is_sorted() && miss[3].0 - miss[0].0 <= 9, "{miss:?}");
+    // 32 bytes per cycle: the fourth sector comes three cycles after the first.
+    assert_eq!(of(1), [(9999 + 214 + 3, 0xf)]);
+    let mixed = of(2);
+    assert_eq!(mixed[0], (20_000 + 214, 0b10));
+    assert_eq!((mixed.len(), mixed[1].1), (2, 0b01));
+    let s = got.statistics;
+    assert_eq!((s.l2_requests, s.l2_lookups), (4, 11));
+    assert_eq!((s.l2_hits, s.dram_reads), (5, 6));
+}
+
+#[test]
+fn data_ports_are_busy_for_as_many_cycles_as_a_packet_has_data() {
+    for (rate, cycles) in [(1, 4), (2, 2), (4, 1)] {
+        let overrides = [
+            format!("crossbar.sm_rate={rate}"),
+            format!("crossbar.slice_rate={rate}"),
+        ];
+        let a6000 = gpu("rtx-a6000", &[&overrides[0], &overrides[1]]);
+        let mut memory = MemorySystem::new(&a6000).expect("a complete GPU");
+        let mut traffic = vec![Vec::new(); 84];
+        // One SM writes a line, then many read it in one cycle, then one SM reads many lines.
+        let line = |cycle, sm, id, kind, line: u64| Request {
+            sectors: source::Line::WHOLE,
+            whole: source::Line::WHOLE,
+            ..request(cycle, sm, id, kind, line * 4)
+        };
+        for n in 0..64 {
+            traffic[0].push(line(u64::from(n), 0, n, RequestKind::Write, u64::from(n)));
+        }
+        for (sm, requests) in traffic.iter_mut().enumerate().take(40) {
+            requests.push(line(10_000, sm as u16, 100, RequestKind::Read, 7));
+        }
+        for n in 0..64 {
+            traffic[1].push(line(20_000, 1, 200 + n, RequestKind::Read, u64::from(n)));
+        }
+        let got = replay(&mut memory, &traffic, || 200, 1);
+        for (sm, replies) in got.replies.iter().enumerate().take(40) {
+            let reply = replies.iter().find(|reply| reply.id.0 == 100).expect("one");
+            // The slice's port sends one line after the other.
+            let want = 10_000 + 214 + (sm as u64 + 1) * cycles - 1;
+            assert_eq!(reply.cycle.0, want, "SM {sm} at {rate}");
+        }
+        // The SM's port is the bottleneck of what many slices send it.
+        let last = got.replies[1].last().expect("some").cycle.0;
+        assert_eq!(last, 20_000 + 214 + 64 * cycles - 1, "at {rate}");
     }
 }

@@ -5,7 +5,7 @@ mod driver;
 use driver::{Mix, Replayed, gpu, replay, stream};
 use memory::MemorySystem;
 use proptest::prelude::*;
-use source::{Cycle, Request, RequestId, RequestKind, Sector, SmId, Token};
+use source::{Cycle, Deferred, Line, Request, RequestId, RequestKind, SmId, Token};
 
 /// A small memory side, so that everything fills up: few sets, entries and places.
 fn small(name: &str) -> hardware::Gpu {
@@ -14,9 +14,9 @@ fn small(name: &str) -> hardware::Gpu {
     let mut gpu = gpu(
         name,
         &[
-            "l2.mshrs=5",
+            "l2.mshrs=6",
             "l2.mshr_merges=3",
-            "l2.miss_queue=6",
+            "l2.miss_queue=8",
             "dram.queue=16",
             "dram.return_queue=4",
             "dram.write_high=6",
@@ -50,29 +50,34 @@ fn kinds() -> impl Strategy<Value = RequestKind> {
 prop_compose! {
     /// Requests of a few SMs to few sectors, in bursts and with gaps.
     fn traffic()(
-        spread in prop_oneof![Just(64_u64), Just(4096), Just(1 << 30)],
+        spread in prop_oneof![Just(16_u64), Just(1024), Just(1 << 28)],
         items in prop::collection::vec(
             (
                 0_u16..6,
                 prop_oneof![6 => 0_u64..2, 2 => 2_u64..40, 1 => 100_u64..1500],
-                kinds(), any::<u64>(), 1_u8..=32, 1_u8..=32, any::<bool>(),
+                kinds(), any::<u64>(), 1_u8..=15, 0_u8..=15, 1_u8..=32, any::<bool>(), any::<bool>(),
             ),
             1..600,
         ),
     ) -> Vec<Vec<Request>> {
         let mut all = vec![Vec::new(); 68];
         let mut now = [0_u64; 6];
-        for (n, (sm, gap, kind, sector, bytes, lanes, deferred)) in items.into_iter().enumerate() {
+        for (n, (sm, gap, kind, line, sectors, whole, lanes, deferred, traced)) in items.into_iter().enumerate() {
             now[usize::from(sm)] += gap;
             all[usize::from(sm)].push(Request {
                 cycle: Cycle(now[usize::from(sm)]),
                 sm: SmId(sm),
                 id: RequestId(n as u32),
                 kind,
-                sector: Sector(sector % spread),
-                bytes: if kind == RequestKind::Write { bytes } else { 32 },
+                line: Line(line % spread),
+                sectors,
+                whole: if kind == RequestKind::Write { whole & sectors } else { 0 },
                 lanes,
-                deferred: deferred.then_some(Token(n as u32)),
+                deferred: deferred.then_some(Deferred {
+                    token: Token(n as u32),
+                    virtual_line: Line((line % spread) ^ 0x7000),
+                }),
+                traced,
             });
         }
         all
@@ -80,18 +85,28 @@ prop_compose! {
 }
 
 fn check_conservation(traffic: &[Vec<Request>], got: &Replayed) {
-    let mut sent: Vec<(usize, u32)> = Vec::new();
-    let mut answered: Vec<(usize, u32)> = Vec::new();
+    // By sector.
+    let mut sent: Vec<(usize, u32, u8)> = Vec::new();
+    let mut answered: Vec<(usize, u32, u8)> = Vec::new();
+    let each = |sectors: u8| (0..4).filter(move |sector| sectors >> sector & 1 == 1);
     for (sm, requests) in traffic.iter().enumerate() {
-        sent.extend(requests.iter().map(|request| (sm, request.id.0)));
-        answered.extend(got.replies[sm].iter().map(|reply| (sm, reply.id.0)));
+        for request in requests {
+            sent.extend(each(request.sectors).map(|sector| (sm, request.id.0, sector)));
+        }
+        for reply in &got.replies[sm] {
+            answered.extend(each(reply.sectors).map(|sector| (sm, reply.id.0, sector)));
+        }
         assert!(got.replies[sm].is_sorted(), "replies by (cycle, id)");
     }
     sent.sort_unstable();
     answered.sort_unstable();
-    assert_eq!(sent, answered, "every request is answered once");
+    assert_eq!(sent, answered, "every sector is answered once");
     let s = &got.statistics;
     assert_eq!(s.l2_lookups, sent.len() as u64);
+    assert_eq!(
+        s.l2_requests,
+        traffic.iter().map(Vec::len).sum::<usize>() as u64
+    );
     assert_eq!(s.l2_hits + s.l2_misses, s.l2_lookups);
     assert_eq!(
         s.l2_reads + s.l2_writes + s.l2_atomics + s.l2_reductions,
@@ -106,16 +121,18 @@ fn check_performed(memory: &MemorySystem, traffic: &[Vec<Request>], got: &Replay
     let mut expected = Vec::new();
     for (sm, requests) in traffic.iter().enumerate() {
         for (n, request) in requests.iter().enumerate() {
-            if let Some(token) = request.deferred {
-                let slice = map.slice(map.place(request.sector));
-                expected.push((
-                    request.cycle.0 + latency,
-                    slice,
-                    sm,
-                    n,
-                    token,
-                    request.sector,
-                ));
+            if let Some(deferred) = request.deferred {
+                let slice = map.slice(map.place(request.line));
+                for sector in (0..4).filter(|sector| request.sectors >> sector & 1 == 1) {
+                    expected.push((
+                        request.cycle.0 + latency,
+                        slice,
+                        sm,
+                        n,
+                        deferred.token,
+                        deferred.virtual_line.sector(sector),
+                    ));
+                }
             }
             let reply = got.replies[sm]
                 .iter()

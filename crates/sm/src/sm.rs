@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use source::{
-    Cycle, Effect, Fault, Reply, Request, RequestId, SmId, Source, Token, WarpMask, WarpSlot,
+    Cycle, Effect, Fault, Reply, Request, RequestId, SectorMask, SmId, Source, Token, WarpMask,
+    WarpSlot,
 };
 
 use crate::barrier::Wait;
@@ -310,23 +311,24 @@ impl Sm {
             if reply.cycle.0 > now {
                 return;
             }
-            let id = reply.id;
+            let (id, sectors) = (reply.id, reply.sectors);
             self.inbox.pop_front();
-            match self.port.answered(id) {
-                Outstanding::Sector {
-                    sector,
-                    line,
-                    waiters,
-                } => self.fill(id, sector, line, waiters),
-                Outstanding::Bypass { record } => self.part_arrives(record),
-                Outstanding::Write { slot, order } => {
+            let waits = *self.port.waiting(id);
+            if matches!(waits, Outstanding::Data { .. }) {
+                self.fill(id, sectors);
+            }
+            let last = self.port.answered(id, sectors);
+            match waits {
+                Outstanding::Bypass { record } => self.part_arrives(record, sectors),
+                Outstanding::Write { slot, order } if last => {
                     self.acknowledged(order);
                     self.write_acknowledged(slot);
                 }
-                Outstanding::Line { miss } => {
-                    self.level1.sector_arrives(&mut self.wheel, miss, now);
+                Outstanding::Level1 { miss } => {
+                    self.level1
+                        .sectors_arrive(&mut self.wheel, miss, sectors, now);
                 }
-                Outstanding::Free { .. } => {}
+                _ => {}
             }
             if !self.unit.retry.is_empty() {
                 self.retry_accesses();
@@ -337,16 +339,18 @@ impl Sm {
         }
     }
 
+    /// Sectors of a line of the L1 data cache have come.
     #[inline]
-    fn fill(&mut self, id: RequestId, sector: u64, line: u32, waiters: u32) {
+    fn fill(&mut self, id: RequestId, sectors: SectorMask) {
         let now = self.now;
-        let (l1d, records) = (&mut self.unit.l1d, &mut self.unit.records);
+        let records = &mut self.unit.records;
         let wheel = &mut self.wheel;
-        l1d.fill(sector, id, line, waiters, |index| {
+        let waits = self.port.waiting(id);
+        self.unit.l1d.fill(id, sectors, waits, |index, came| {
             let record = &mut records[index];
-            record.waiting -= 1;
+            record.waiting -= came.count_ones() as u16;
             record.ready = record.ready.max(now);
-            if record.waiting == 0 && record.next_sector == record.sectors.count {
+            if record.waiting == 0 && record.next_line == record.lines.count {
                 let ready = record.ready.max(now + 1);
                 wheel.schedule(ready, Event::DataReady { record: index });
             }
@@ -515,7 +519,8 @@ impl Sm {
         self.statistics.l1_store_misses += std::mem::take(&mut l1d.store_misses);
         self.statistics.l1_instruction_hits += std::mem::take(&mut self.level1.hits);
         self.statistics.l1_instruction_misses += std::mem::take(&mut self.level1.miss_count);
-        self.statistics.packets += std::mem::take(&mut self.port.busy_cycles);
+        self.statistics.packets += std::mem::take(&mut self.port.sent);
+        self.statistics.port_cycles += std::mem::take(&mut self.port.busy_cycles);
     }
 
     /// What was counted; complete after [`Sm::close`].

@@ -51,6 +51,8 @@ pub struct SmStatistics {
     pub register_port_stalls: u64,
     /// Packets sent to L2.
     pub packets: u64,
+    /// Cycles in which one left the SM.
+    pub port_cycles: u64,
 }
 
 impl SmStatistics {
@@ -86,5 +88,6 @@ impl SmStatistics {
         self.reuse_hits += other.reuse_hits;
         self.register_port_stalls += other.register_port_stalls;
         self.packets += other.packets;
+        self.port_cycles += other.port_cycles;
     }
 }

@@ -15,7 +15,7 @@ const MACHINES: &[(&str, &[&str])] = &[
         "rtx-a6000",
         &[
             "sm_port.outstanding=64",
-            "l1_data_cache.outstanding=3",
+            "l1_data_cache.outstanding=4",
             "memory_unit.pending=2",
             "memory_unit.generators=1",
             "memory_unit.queue=1",

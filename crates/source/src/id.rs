@@ -1,4 +1,4 @@
-//! The numbers that name things: cycles, program counters, SMs, warps, CTAs, lanes, sectors.
+//! The numbers that name things: cycles, program counters, SMs, warps, CTAs, lanes, sectors, lines.
 
 /// A core-clock cycle since the launch began.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -79,5 +79,43 @@ impl Sector {
     /// Byte address of its first byte.
     pub const fn address(self) -> u64 {
         self.0 * Sector::BYTES
+    }
+}
+
+/// A 128-byte line of device memory: byte address divided by 128.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Line(pub u64);
+
+/// A set of the sectors of a line, bit i = sector i; the upper four bits are 0.
+pub type SectorMask = u8;
+
+impl Line {
+    /// Sectors of a line.
+    pub const SECTORS: u32 = 4;
+    /// Bytes of a line.
+    pub const BYTES: u64 = Line::SECTORS as u64 * Sector::BYTES;
+    /// All sectors of a line.
+    pub const WHOLE: SectorMask = 0xf;
+
+    /// The line that holds `address`.
+    pub const fn of(address: u64) -> Line {
+        Line(address / Line::BYTES)
+    }
+
+    /// Its sector `index`, 0 to 3.
+    pub const fn sector(self, index: u32) -> Sector {
+        Sector(self.0 * Line::SECTORS as u64 + index as u64)
+    }
+}
+
+impl Sector {
+    /// The line that holds it.
+    pub const fn line(self) -> Line {
+        Line(self.0 / Line::SECTORS as u64)
+    }
+
+    /// Its bit among the sectors of its line.
+    pub const fn mask(self) -> SectorMask {
+        1 << (self.0 % Line::SECTORS as u64)
     }
 }

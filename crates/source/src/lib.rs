@@ -18,7 +18,9 @@ pub use describe::describe;
 pub use description::{ConstantUse, Description, MemoryKind, MemoryShape, Scope, Special};
 pub use effect::{Access, Effect, Operation, Space};
 pub use fault::{Fault, FaultKind};
-pub use id::{CtaSlot, Cycle, LaneMask, Pc, Sector, SmId, Token, WarpMask, WarpSlot};
-pub use port::{Performed, Reply, Request, RequestId, RequestKind};
+pub use id::{
+    CtaSlot, Cycle, LaneMask, Line, Pc, Sector, SectorMask, SmId, Token, WarpMask, WarpSlot,
+};
+pub use port::{Deferred, Performed, Reply, Request, RequestId, RequestKind};
 pub use queue::Queue;
 pub use sight::{ReaderId, Register, ResultId, Sight};

@@ -49,8 +49,8 @@ fn slots_and_accesses_add_up() {
                 );
                 // Every packet that leaves an SM is looked up in L2 once.
                 assert_eq!(
-                    metric(launch, "l1tex__m_l1tex2xbar_req_cycles_active.sum"),
-                    metric(launch, "lts__t_sectors.sum"),
+                    metric(launch, "l1tex2xbar_packets.sum"),
+                    metric(launch, "lts__t_requests.sum"),
                     "{}",
                     file.display()
                 );

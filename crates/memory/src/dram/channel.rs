@@ -22,6 +22,9 @@ pub struct Arrival {
     pub bank: u8,
     /// Whether it is a write.
     pub write: bool,
+    /// Whether its way is noted.
+    #[allow(dead_code)] // for the log of hops
+    pub traced: bool,
 }
 
 /// Room in the queue, and data for reads, on its way back to the slice.

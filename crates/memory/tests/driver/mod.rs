@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use hardware::Gpu;
 use memory::MemorySystem;
-use source::{Cycle, Performed, Reply, Request, RequestId, RequestKind, Sector, SmId};
+use source::{Cycle, Line, Performed, Reply, Request, RequestId, RequestKind, Sector, SmId};
 
 /// A warp of the kernel `c[i] = a[i] + b[i]`, or of another mix of reads and writes.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ struct Sm {
     warps: Vec<Warp>,
     left_in_cta: Vec<u32>,
     next_cta: u64,
-    queue: VecDeque<(u64, Sector, RequestKind, u32)>,
+    queue: VecDeque<(u64, Line, RequestKind, u32)>,
     next_send: u64,
     inbox: VecDeque<Reply>,
     running: u32,
@@ -89,13 +89,10 @@ impl Sm {
         now: u64,
     ) {
         for array in arrays {
-            for sector in 0..4 {
-                let address =
-                    base(mix, array) + self.warps[warp as usize].first * 4 + u64::from(sector) * 32;
-                let id = warp * 64 + array * 4 + sector;
-                self.queue.push_back((now, Sector::of(address), kind, id));
-                self.warps[warp as usize].outstanding += 1;
-            }
+            let address = base(mix, array) + self.warps[warp as usize].first * 4;
+            let id = warp * 64 + array;
+            self.queue.push_back((now, Line::of(address), kind, id));
+            self.warps[warp as usize].outstanding += Line::SECTORS;
         }
     }
 
@@ -106,22 +103,22 @@ impl Sm {
     }
 
     fn pump(&mut self, until: u64, out: &mut Vec<Request>) {
-        while let Some(&(ready, sector, kind, id)) = self.queue.front() {
+        while let Some(&(ready, line, kind, id)) = self.queue.front() {
             let cycle = ready.max(self.next_send);
             if cycle >= until {
                 break;
             }
             self.queue.pop_front();
-            self.next_send = cycle + 1;
+            // A sector per cycle, as the written data of an SM go.
+            self.next_send = cycle + u64::from(Line::SECTORS);
             out.push(Request {
-                cycle: Cycle(cycle),
-                sm: SmId(self.number),
-                id: RequestId(id),
-                kind,
-                sector,
-                bytes: 32,
-                lanes: 1,
-                deferred: None,
+                whole: if kind == RequestKind::Write {
+                    Line::WHOLE
+                } else {
+                    0
+                },
+                sectors: Line::WHOLE,
+                ..request(cycle, self.number, id, kind, line.sector(0).0)
             });
         }
     }
@@ -135,7 +132,7 @@ impl Sm {
             self.pump(reply.cycle.0, out);
             let warp = reply.id.0 / 64;
             let state = &mut self.warps[warp as usize];
-            state.outstanding -= 1;
+            state.outstanding -= reply.sectors.count_ones();
             if state.outstanding > 0 {
                 continue;
             }
@@ -154,10 +151,18 @@ impl Sm {
     }
 }
 
+/// Sectors that requests ask for.
+fn sectors(requests: &[Request]) -> u64 {
+    let sectors = |request: &Request| u64::from(request.sectors.count_ones());
+    requests.iter().map(sectors).sum()
+}
+
 /// What a run gave.
 pub struct Outcome {
     pub cycles: u64,
+    /// Sectors asked for.
     pub requests: u64,
+    /// Sectors answered.
     pub replies: u64,
     /// Host seconds inside the memory system.
     pub seconds: f64,
@@ -199,7 +204,7 @@ pub fn stream(gpu: &Gpu, mix: &Mix, window: Option<u64>, threads: usize) -> Outc
         let until = now + window;
         for (sm, requests) in all.iter_mut().zip(&mut requests) {
             sm.run(mix, until, sms as u64, requests);
-            sent += requests.len() as u64;
+            sent += sectors(requests);
         }
         let start = std::time::Instant::now();
         run(
@@ -214,11 +219,13 @@ pub fn stream(gpu: &Gpu, mix: &Mix, window: Option<u64>, threads: usize) -> Outc
         for (sm, replies) in all.iter_mut().zip(&mut replies) {
             for reply in replies.drain(..) {
                 assert!(reply.cycle.0 >= until, "a reply from the past");
-                answered += 1;
+                answered += u64::from(reply.sectors.count_ones());
                 last = last.max(reply.cycle.0);
-                sm.digest =
-                    (sm.digest.rotate_left(5) ^ reply.cycle.0 << 20 ^ u64::from(reply.id.0))
-                        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                sm.digest = (sm.digest.rotate_left(5)
+                    ^ reply.cycle.0 << 20
+                    ^ u64::from(reply.sectors) << 56
+                    ^ u64::from(reply.id.0))
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15);
                 sm.inbox.push_back(reply);
             }
         }
@@ -282,17 +289,24 @@ pub fn gpu(name: &str, overrides: &[&str]) -> Gpu {
     gpu
 }
 
-/// A request with nothing special.
+/// A request for one sector, with nothing special.
 pub fn request(cycle: u64, sm: u16, id: u32, kind: RequestKind, sector: u64) -> Request {
+    let sector = Sector(sector);
     Request {
         cycle: Cycle(cycle),
         sm: SmId(sm),
         id: RequestId(id),
         kind,
-        sector: Sector(sector),
-        bytes: 32,
+        line: sector.line(),
+        sectors: sector.mask(),
+        whole: if kind == RequestKind::Write {
+            sector.mask()
+        } else {
+            0
+        },
         lanes: 1,
         deferred: None,
+        traced: false,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::port::{Outstanding, Port};
 use crate::tags::Tags;
 use crate::wheel::Wheel;
-use source::{RequestKind, Sector};
+use source::{RequestKind, Sector, SectorMask};
 
 hardware::parameters! {
     /// The shared L1 instruction and L1.5 constant cache.
@@ -187,20 +187,19 @@ impl Level1 {
             (self.code_address, RequestKind::Instruction)
         };
         let first = Sector::of(base + own_line as u64 * self.line_bytes as u64);
-        for sector in 0..sectors {
-            port.send(
-                now,
-                kind,
-                Sector(first.0 + sector),
-                Outstanding::Line { miss: index },
-            );
-        }
+        port.send_run(
+            now,
+            kind,
+            first,
+            sectors,
+            Outstanding::Level1 { miss: index },
+        );
     }
 
-    /// One sector of a missing line came back from L2.
-    pub fn sector_arrives(&mut self, wheel: &mut Wheel, miss: u16, now: u64) {
+    /// Sectors of a missing line came back from L2.
+    pub fn sectors_arrive(&mut self, wheel: &mut Wheel, miss: u16, sectors: SectorMask, now: u64) {
         let entry = &mut self.misses[miss as usize];
-        entry.sectors_left -= 1;
+        entry.sectors_left -= sectors.count_ones() as u8;
         if entry.sectors_left > 0 {
             return;
         }

@@ -272,7 +272,7 @@ impl Sm {
             record.operation,
             Operation::Store | Operation::Atomic | Operation::Reduction
         );
-        let ordered = deferred || writes && record.sectors.count > 0;
+        let ordered = deferred || writes && record.lines.count > 0;
         if ordered {
             record.order = self.orders.add();
         }
@@ -290,8 +290,9 @@ impl Sm {
         let warp = &mut self.warps[warp_slot as usize];
         let has_result = self.program.rows[pc as usize].writes.1 > 0;
         if deferred {
-            for step in 0..record.sectors.count as usize {
-                self.unit.l1d.drop_sector(record.sectors.sector[step]);
+            for step in 0..record.lines.count as usize {
+                let part = record.lines.at(step);
+                self.unit.l1d.drop_sectors(part.line.0, part.sectors);
             }
             if has_result {
                 warp.deferred += 1;

@@ -1,10 +1,11 @@
 //! Lookups: L1 data cache, shared memory, constant cache, and what goes straight to L2.
 
-use source::{MemoryKind, Operation, Queue, RequestKind, Sector};
+use source::{Deferred, MemoryKind, Operation, Queue, RequestKind, SectorMask};
 
+use super::coalesce::Part;
 use super::l1d::Lookup;
 use crate::event::{Event, RecordIndex};
-use crate::port::Outstanding;
+use crate::port::{Outstanding, Packet};
 use crate::sm::Sm;
 
 impl Sm {
@@ -48,7 +49,7 @@ impl Sm {
     /// The accesses of `record` reach the L1 data cache in this cycle, one sector after the other.
     pub(crate) fn access_l1(&mut self, index: RecordIndex) {
         let record = &self.unit.records[index];
-        if record.sectors.count == 0 {
+        if record.lines.count == 0 {
             let done = self.now + self.unit.l1_lookup;
             self.finish_lookup(index, done);
             return;
@@ -68,7 +69,7 @@ impl Sm {
         }
     }
 
-    /// Looks up the sectors of `record`; false if it has to wait for room.
+    /// Looks up the lines of `record`; false if it has to wait for room.
     fn look_up(&mut self, index: RecordIndex) -> bool {
         let now = self.now;
         let (operation, bypass, count) = {
@@ -76,103 +77,134 @@ impl Sm {
             (
                 record.operation,
                 record.bypass || record.deferred.is_some(),
-                record.sectors.count,
+                record.lines.count,
             )
         };
-        let first = self.unit.records[index].next_sector;
-        for step in first..count {
-            // In steady flow sector i is looked up i cycles after the first.
-            let lookup = now + (step - first) as u64;
-            let leaves = lookup + self.unit.l1_lookup;
+        let mut looked_up = 0;
+        for step in self.unit.records[index].next_line..count {
+            let place = step as usize;
+            let part = self.unit.records[index].lines.at(place);
+            let sectors = u64::from(part.sectors.count_ones());
+            // In steady flow sector i is looked up i cycles after the first; what the line lacks
+            // leaves with the last of its sectors.
+            let first = now + looked_up;
+            let last = first + sectors - 1;
             let room = match operation {
-                _ if bypass => self.send_past_l1(index, step as usize, leaves),
-                Operation::Load | Operation::CopyToShared => {
-                    self.load_sector(index, step as usize, lookup, leaves)
-                }
-                _ => self.store_sector(index, step as usize, lookup, leaves),
+                Operation::Atomic | Operation::Reduction => self.send_atomic(index, place, first),
+                _ if bypass => self.send_past_l1(index, part, last),
+                Operation::Load | Operation::CopyToShared => self.load_line(index, part, last),
+                Operation::Store => self.store_line(index, part, last),
             };
             if !room {
-                self.unit.records[index].next_sector = step;
+                self.unit.records[index].next_line = step;
                 return false;
             }
+            looked_up += sectors;
         }
-        self.unit.records[index].next_sector = count;
-        let done = now + (count - first).saturating_sub(1) as u64 + self.unit.l1_lookup;
+        self.unit.records[index].next_line = count;
+        let done = now + looked_up.saturating_sub(1) + self.unit.l1_lookup;
         self.finish_lookup(index, done);
         true
     }
 
-    fn load_sector(&mut self, index: RecordIndex, step: usize, lookup: u64, leaves: u64) -> bool {
-        let sector = self.unit.records[index].sectors.at(step);
+    fn load_line(&mut self, index: RecordIndex, part: Part, lookup: u64) -> bool {
+        let leaves = lookup + self.unit.l1_lookup;
+        let (line, sectors) = (part.line.0, part.sectors);
         match self
             .unit
             .l1d
-            .load(&mut self.port, sector, index, lookup, leaves)
+            .load(&mut self.port, line, sectors, index, lookup, leaves)
         {
             Lookup::Hit => true,
-            Lookup::Waits => {
-                self.unit.records[index].waiting += 1;
+            Lookup::Waits(sectors) => {
+                self.unit.records[index].waiting += sectors;
                 true
             }
             Lookup::Full => false,
         }
     }
 
-    fn store_sector(&mut self, index: RecordIndex, step: usize, lookup: u64, leaves: u64) -> bool {
+    fn store_line(&mut self, index: RecordIndex, part: Part, lookup: u64) -> bool {
         if !self.port.has_room(1) {
             return false;
         }
         let record = &self.unit.records[index];
-        let (sector, bytes) = (record.sectors.sector[step], record.sectors.bytes[step]);
         let (slot, order) = (record.slot, record.order);
-        self.unit.l1d.store(sector, bytes, lookup);
-        self.port.send_packet(
-            leaves,
-            RequestKind::Write,
-            Sector(sector),
-            bytes,
-            1,
-            None,
-            Outstanding::Write { slot, order },
-        );
+        self.unit
+            .l1d
+            .store(part.line.0, part.sectors, part.whole, lookup);
+        let packet = Packet {
+            whole: part.whole,
+            ..Packet::read(RequestKind::Write, part.line, part.sectors)
+        };
+        let leaves = lookup + self.unit.l1_lookup;
+        self.port
+            .send(leaves, packet, Outstanding::Write { slot, order });
         self.acknowledgement_expected(slot, order);
         true
     }
 
-    /// A packet of a deferred or bypassing access: performed at the slice, answered to the record.
-    fn send_past_l1(&mut self, index: RecordIndex, step: usize, leaves: u64) -> bool {
-        let record = &self.unit.records[index];
+    /// A packet of a deferred or bypassing load or store: performed at the slice, answered to the
+    /// record.
+    fn send_past_l1(&mut self, index: RecordIndex, part: Part, lookup: u64) -> bool {
+        if !self.port.has_room(1) {
+            return false;
+        }
+        let record = &mut self.unit.records[index];
+        let (kind, whole) = match record.operation {
+            Operation::Store => (RequestKind::Write, part.whole),
+            _ => (RequestKind::Read, 0),
+        };
+        let packet = Packet {
+            whole,
+            deferred: record.deferred.map(|token| Deferred {
+                token,
+                virtual_line: part.line,
+            }),
+            ..Packet::read(kind, part.line, part.sectors)
+        };
+        record.waiting += part.sectors.count_ones() as u16;
+        let leaves = lookup + self.unit.l1_lookup;
+        self.port
+            .send(leaves, packet, Outstanding::Bypass { record: index });
+        true
+    }
+
+    /// The packets of an atomic or reduction for line `place` of the record: of each sector as many
+    /// as its lanes need, the first sector's from its lookup in cycle `first` on.
+    fn send_atomic(&mut self, index: RecordIndex, place: usize, first: u64) -> bool {
         let per_packet = self.parameters.memory_unit.atomic_lanes.max(1);
-        let lanes = record.sectors.lanes[step] as u32;
-        let kind = match record.operation {
-            Operation::Load | Operation::CopyToShared => RequestKind::Read,
-            Operation::Store => RequestKind::Write,
-            Operation::Atomic => RequestKind::Atomic,
-            Operation::Reduction => RequestKind::Reduction,
-        };
-        let packets = match record.operation {
-            Operation::Atomic | Operation::Reduction => lanes.div_ceil(per_packet),
-            _ => 1,
-        };
+        let record = &self.unit.records[index];
+        let part = record.lines.at(place);
+        let sectors = || (0..4).filter(|sector| part.sectors >> sector & 1 == 1);
+        let packets: u32 = sectors()
+            .map(|sector| record.lines.lanes(place, sector).div_ceil(per_packet))
+            .sum();
         if !self.port.has_room(packets) {
             return false;
         }
-        let (sector, bytes) = (record.sectors.sector[step], record.sectors.bytes[step]);
-        let deferred = record.deferred;
-        let mut left = lanes;
-        for packet in 0..packets {
-            let carried = left.min(per_packet);
-            left -= carried;
-            // The sector's values are applied once, with its last packet.
-            let token = if packet + 1 == packets {
-                deferred
-            } else {
-                None
-            };
-            let waits = Outstanding::Bypass { record: index };
-            let lanes = carried.max(1) as u8;
-            self.port
-                .send_packet(leaves, kind, Sector(sector), bytes, lanes, token, waits);
+        let kind = match record.operation {
+            Operation::Atomic => RequestKind::Atomic,
+            _ => RequestKind::Reduction,
+        };
+        let deferred = record.deferred.map(|token| Deferred {
+            token,
+            virtual_line: part.line,
+        });
+        for (leaves, sector) in (first + self.unit.l1_lookup..).zip(sectors()) {
+            let mut left = self.unit.records[index].lines.lanes(place, sector);
+            while left > 0 {
+                let carried = left.min(per_packet);
+                left -= carried;
+                let packet = Packet {
+                    lanes: carried as u8,
+                    // The sector's values are applied once, with its last packet.
+                    deferred: deferred.filter(|_| left == 0),
+                    ..Packet::read(kind, part.line, 1 << sector)
+                };
+                self.port
+                    .send(leaves, packet, Outstanding::Bypass { record: index });
+            }
         }
         self.unit.records[index].waiting += packets as u16;
         true
@@ -185,7 +217,7 @@ impl Sm {
         // Writes through L1 are acknowledged later; what passes it by ends with its last answer.
         let past = record.bypass || record.deferred.is_some();
         let stored = matches!(record.operation, Operation::Store) && !past;
-        if stored || record.kind == MemoryKind::GlobalStore && record.sectors.count == 0 {
+        if stored || record.kind == MemoryKind::GlobalStore && record.lines.count == 0 {
             self.wheel.schedule(done, Event::Retired { record: index });
         } else if record.waiting == 0 {
             self.wheel
@@ -193,14 +225,14 @@ impl Sm {
         }
     }
 
-    /// One answer for `record` has come in this cycle.
+    /// An answer of some sectors for `record` has come in this cycle.
     #[inline]
-    pub(crate) fn part_arrives(&mut self, index: RecordIndex) {
+    pub(crate) fn part_arrives(&mut self, index: RecordIndex, sectors: SectorMask) {
         let now = self.now;
         let record = &mut self.unit.records[index];
-        record.waiting -= 1;
+        record.waiting -= sectors.count_ones() as u16;
         record.ready = record.ready.max(now);
-        if record.waiting == 0 && record.next_sector == record.sectors.count {
+        if record.waiting == 0 && record.next_line == record.lines.count {
             let ready = record.ready.max(now + 1);
             self.wheel
                 .schedule(ready, Event::DataReady { record: index });
@@ -216,8 +248,8 @@ impl Sm {
         let mut looked_up = 0u64;
         let line_bytes = self.unit.constants.line_bytes();
         let mut seen = [u32::MAX; 64];
-        for place in 0..record.sectors.count as usize {
-            let line = record.sectors.sector[place] as u32 / line_bytes;
+        for &address in &record.constant[..usize::from(record.constants)] {
+            let line = address as u32 / line_bytes;
             if seen[..looked_up as usize].contains(&line) {
                 continue;
             }
@@ -228,7 +260,6 @@ impl Sm {
             }
             looked_up += 1;
         }
-        record.next_sector = record.sectors.count;
         record.waiting = missing;
         record.ready = now + looked_up.saturating_sub(1) + self.unit.constant_lookup;
         if missing == 0 {

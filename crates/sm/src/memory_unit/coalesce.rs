@@ -1,76 +1,146 @@
-//! From 32 lane addresses to distinct 32-byte sectors, and from shared-memory addresses to a conflict
-//! degree (MODEL.md §7.5, §7.6).
+//! From 32 lane addresses to distinct 32-byte sectors of 128-byte lines, and from shared-memory
+//! addresses to a conflict degree (MODEL.md §7.5, §7.6).
 
-use source::{Access, LaneMask, Sector};
+use source::{Access, LaneMask, Line, Operation, Sector, SectorMask};
 
-/// Sectors of one warp access, in the order of the first lane that touches each.
+/// Sectors of a line.
+const SECTORS: usize = Line::SECTORS as usize;
+/// Lines that the lanes of one instruction can touch: an element may straddle two.
+const MOST: usize = 64;
+
+/// Lines of one warp access with the sectors that are touched, in the order of the first lane that
+/// touches each line.
 #[derive(Clone, Debug)]
-pub struct Sectors {
-    /// Number of sectors.
+pub struct Lines {
+    /// Number of lines.
     pub count: u16,
-    /// Sector numbers.
-    pub sector: [u64; 64],
-    /// Bytes that the lanes touch in each sector, 32 at most.
-    pub bytes: [u8; 64],
-    /// Lanes that touch each sector.
-    pub lanes: [u8; 64],
-    /// Sectors beyond the 64th: a texture fetch filters up to 16 texels per lane.
-    further: Vec<u64>,
+    /// Number of sectors of all lines.
+    pub sectors: u16,
+    line: [u64; MOST],
+    mask: [SectorMask; MOST],
+    whole: [SectorMask; MOST],
+    lanes: [[u8; SECTORS]; MOST],
+    /// Bytes that the lanes touch in each sector, bit i = byte i.
+    touched: [[u32; SECTORS]; MOST],
+    /// Lines beyond those: a texture fetch filters up to 16 texels per lane.
+    further: Vec<(u64, SectorMask)>,
 }
 
-impl Sectors {
-    /// No sectors.
-    pub fn new() -> Sectors {
-        Sectors {
+/// The sectors that an access touches in one line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// The line.
+    pub line: Line,
+    /// Its sectors.
+    pub sectors: SectorMask,
+    /// Stores: those of which every byte is touched.
+    pub whole: SectorMask,
+}
+
+impl Lines {
+    /// No lines.
+    pub fn new() -> Lines {
+        Lines {
             count: 0,
-            sector: [0; 64],
-            bytes: [0; 64],
-            lanes: [0; 64],
+            sectors: 0,
+            line: [0; MOST],
+            mask: [0; MOST],
+            whole: [0; MOST],
+            lanes: [[0; SECTORS]; MOST],
+            touched: [[0; SECTORS]; MOST],
             further: Vec::new(),
         }
     }
 
-    /// Sector `index` of a load.
+    /// Forgets all lines.
     #[inline]
-    pub fn at(&self, index: usize) -> u64 {
-        match self.sector.get(index) {
-            Some(&sector) => sector,
-            None => self.further[index - self.sector.len()],
+    pub fn clear(&mut self) {
+        self.count = 0;
+        self.sectors = 0;
+    }
+
+    /// What is touched in the line number `index`, below [`Lines::count`].
+    #[inline]
+    pub fn at(&self, index: usize) -> Part {
+        match self.line.get(index) {
+            Some(&line) => Part {
+                line: Line(line),
+                sectors: self.mask[index],
+                whole: self.whole[index],
+            },
+            None => {
+                let (line, sectors) = self.further[index - MOST];
+                Part {
+                    line: Line(line),
+                    sectors,
+                    whole: 0,
+                }
+            }
         }
+    }
+
+    /// Lanes that touch sector `sector` (0 to 3) of line `index`.
+    #[inline]
+    pub fn lanes(&self, index: usize, sector: u32) -> u32 {
+        let lanes = self.lanes.get(index);
+        lanes.map_or(1, |lanes| lanes[sector as usize].into())
     }
 
     /// The sectors of a texture fetch: the texels of all lanes, merged already.
     fn texels(&mut self, texels: &[u64]) {
-        let (near, further) = texels.split_at(texels.len().min(self.sector.len()));
-        self.sector[..near.len()].copy_from_slice(near);
-        self.bytes[..near.len()].fill(Sector::BYTES as u8);
-        self.lanes[..near.len()].fill(1);
         self.further.clear();
-        self.further.extend_from_slice(further);
-        self.count = texels.len() as u16;
+        for &sector in texels {
+            let (line, bit) = (Sector(sector).line().0, Sector(sector).mask());
+            if let Some(index) = self.find(line) {
+                self.mask[index] |= bit;
+            } else if let Some(last) = self.further.last_mut()
+                && last.0 == line
+            {
+                last.1 |= bit;
+            } else if usize::from(self.count) < MOST {
+                let index = usize::from(self.count);
+                self.line[index] = line;
+                self.mask[index] = bit;
+                self.whole[index] = 0;
+                self.lanes[index] = [1; SECTORS];
+                self.count += 1;
+            } else {
+                self.further.push((line, bit));
+                self.count += 1;
+            }
+        }
+        self.sectors = texels.len() as u16;
     }
 
     #[inline]
-    fn add(&mut self, sector: u64, bytes: u8, same_place: bool) {
-        for index in (0..self.count as usize).rev() {
-            if self.sector[index] == sector {
-                if !same_place {
-                    self.bytes[index] = (self.bytes[index] + bytes).min(Sector::BYTES as u8);
-                }
-                self.lanes[index] += 1;
-                return;
-            }
-        }
-        let index = self.count as usize;
-        self.sector[index] = sector;
-        self.bytes[index] = bytes;
-        self.lanes[index] = 1;
-        self.count += 1;
+    fn find(&self, line: u64) -> Option<usize> {
+        let count = usize::from(self.count).min(MOST);
+        self.line[..count].iter().rposition(|&known| known == line)
+    }
+
+    /// A lane touches `bytes` bytes from byte `from` of a sector on.
+    #[inline]
+    fn add(&mut self, sector: u64, from: u64, bytes: u64) {
+        let (line, part) = (sector / SECTORS as u64, (sector % SECTORS as u64) as usize);
+        let index = self.find(line).unwrap_or_else(|| {
+            let index = usize::from(self.count);
+            self.line[index] = line;
+            self.mask[index] = 0;
+            self.whole[index] = 0;
+            self.lanes[index] = [0; SECTORS];
+            self.touched[index] = [0; SECTORS];
+            self.count += 1;
+            index
+        });
+        self.sectors += u16::from(self.mask[index] >> part & 1 == 0);
+        self.mask[index] |= 1 << part;
+        self.lanes[index][part] += 1;
+        self.touched[index][part] |= (((1_u64 << bytes) - 1) << from) as u32;
     }
 
     /// Coalesces the lanes of `access`.
     pub fn coalesce(&mut self, access: &Access) {
-        self.count = 0;
+        self.clear();
         if !access.texels.is_empty() {
             self.texels(&access.texels);
             return;
@@ -81,20 +151,25 @@ impl Sectors {
             return;
         }
         let mut lanes = access.lanes;
-        let mut last = u64::MAX;
         while lanes != 0 {
             let lane = lanes.trailing_zeros() as usize;
             lanes &= lanes - 1;
             let address = access.addresses[lane];
-            let (first, end) = (
-                address / Sector::BYTES,
-                (address + bytes - 1) / Sector::BYTES,
-            );
-            self.add(first, bytes as u8, address == last);
-            if end != first {
-                self.add(end, bytes as u8, false);
+            let from = address % Sector::BYTES;
+            let first = address / Sector::BYTES;
+            let here = bytes.min(Sector::BYTES - from);
+            self.add(first, from, here);
+            if here < bytes {
+                self.add(first + 1, 0, bytes - here);
             }
-            last = address;
+        }
+        if access.operation == Operation::Store {
+            for index in 0..usize::from(self.count) {
+                let touched = self.touched[index].iter().enumerate();
+                self.whole[index] = touched.fold(0, |whole, (part, &touched)| {
+                    whole | SectorMask::from(touched == u32::MAX) << part
+                });
+            }
         }
     }
 
@@ -102,14 +177,25 @@ impl Sectors {
     #[inline]
     fn consecutive(&mut self, start: u64, bytes: u64) {
         let end = start + 32 * bytes;
-        let first = start / Sector::BYTES;
-        let last = (end - 1) / Sector::BYTES;
-        for (index, sector) in (first..=last).enumerate() {
-            let from = start.max(sector * Sector::BYTES);
-            let to = end.min((sector + 1) * Sector::BYTES);
-            self.sector[index] = sector;
-            self.bytes[index] = (to - from) as u8;
-            self.lanes[index] = (to - from).div_ceil(bytes) as u8;
+        let first = start / Line::BYTES;
+        let last = (end - 1) / Line::BYTES;
+        for (index, line) in (first..=last).enumerate() {
+            let mut mask = 0;
+            let mut whole = 0;
+            for part in 0..SECTORS {
+                let sector = line * Line::BYTES + part as u64 * Sector::BYTES;
+                let from = start.max(sector);
+                let to = end.min(sector + Sector::BYTES);
+                if from < to {
+                    mask |= 1 << part;
+                    whole |= SectorMask::from(to - from == Sector::BYTES) << part;
+                    self.lanes[index][part] = (to - from).div_ceil(bytes) as u8;
+                }
+            }
+            self.line[index] = line;
+            self.mask[index] = mask;
+            self.whole[index] = whole;
+            self.sectors += mask.count_ones() as u16;
         }
         self.count = (last - first + 1) as u16;
     }
@@ -254,26 +340,81 @@ mod tests {
         access
     }
 
+    /// Every line with its sectors and those wholly touched.
+    fn parts(lines: &Lines) -> Vec<Part> {
+        (0..usize::from(lines.count)).map(|i| lines.at(i)).collect()
+    }
+
     #[test]
     fn both_ways_of_coalescing_agree() {
         for bytes in [1u8, 2, 4, 8, 16] {
-            for start in [0u64, 4, 16, 28, 4096] {
+            for start in [0u64, 4, 16, 28, 96, 4096] {
                 let start = start / bytes as u64 * bytes as u64;
-                let access = access(bytes, |lane| start + lane * bytes as u64);
-                let mut fast = Sectors::new();
+                let mut access = access(bytes, |lane| start + lane * bytes as u64);
+                access.operation = Operation::Store;
+                let mut fast = Lines::new();
                 fast.coalesce(&access);
-                let mut slow = Sectors::new();
-                let mut all_but = access.clone();
-                all_but.addresses.swap(0, 31);
-                slow.coalesce(&all_but);
-                assert_eq!(fast.count, slow.count, "{bytes} bytes from {start}");
-                let total: u32 = fast.bytes[..fast.count as usize]
-                    .iter()
-                    .map(|&b| b as u32)
-                    .sum();
-                assert_eq!(total, 32 * bytes as u32);
+                let mut slow = Lines::new();
+                access.addresses[16..].reverse();
+                slow.coalesce(&access);
+                let (fast_parts, mut slow_parts) = (parts(&fast), parts(&slow));
+                slow_parts.sort_by_key(|part| part.line);
+                assert_eq!(fast_parts, slow_parts, "{bytes} bytes from {start}");
+                assert_eq!(fast.sectors, slow.sectors);
+                for (index, part) in fast_parts.iter().enumerate() {
+                    let other = (0..slow_parts.len())
+                        .find(|&other| slow.at(other).line == part.line)
+                        .unwrap();
+                    for sector in (0..4).filter(|sector| part.sectors >> sector & 1 == 1) {
+                        assert_eq!(fast.lanes(index, sector), slow.lanes(other, sector));
+                    }
+                }
             }
         }
+    }
+
+    #[test]
+    fn the_sectors_of_a_line_are_one_part() {
+        // Lanes take turns in two lines.
+        let mixed = access(4, |lane| lane % 2 * 128 + lane / 2 * 8);
+        let mut lines = Lines::new();
+        lines.coalesce(&mixed);
+        let masks: Vec<_> = parts(&lines)
+            .iter()
+            .map(|p| (p.line.0, p.sectors))
+            .collect();
+        assert_eq!(masks, [(0, 0xf), (1, 0xf)]);
+        assert_eq!(lines.sectors, 8);
+    }
+
+    #[test]
+    fn a_word_written_by_many_lanes_is_no_whole_sector() {
+        let mut store = access(4, |lane| lane % 2 * 4);
+        store.operation = Operation::Store;
+        let mut lines = Lines::new();
+        lines.coalesce(&store);
+        assert_eq!((lines.at(0).sectors, lines.at(0).whole), (1, 0));
+        assert_eq!(lines.lanes(0, 0), 32);
+    }
+
+    #[test]
+    fn texels_of_more_lines_than_fit_are_kept() {
+        let mut fetch = access(4, |_| 0);
+        fetch.texels = (0..400).map(|texel| texel * 2).collect();
+        let mut lines = Lines::new();
+        lines.coalesce(&fetch);
+        let sectors: Vec<u64> = parts(&lines)
+            .iter()
+            .flat_map(|part| {
+                let line = part.line;
+                let sectors = part.sectors;
+                (0..4)
+                    .filter(move |sector| sectors >> sector & 1 == 1)
+                    .map(move |sector| line.sector(sector).0)
+            })
+            .collect();
+        assert_eq!(sectors, fetch.texels);
+        assert_eq!((lines.count, lines.sectors), (200, 400));
     }
 
     /// REGRESSIONS M12: the conflict degree of strided accesses.

@@ -109,7 +109,7 @@ impl Sm {
             | MemoryKind::GlobalAtomic
             | MemoryKind::CopyToShared => {
                 // Each access takes one cycle of a generator; at most four instructions at once.
-                let accesses = self.unit.records[index].sectors.count.max(1) as u64;
+                let accesses = self.unit.records[index].lines.sectors.max(1) as u64;
                 let generators = self.parameters.memory_unit.generators as usize;
                 let mut best = 0;
                 for generator in 1..generators {
@@ -120,7 +120,7 @@ impl Sm {
                 let start = now.max(self.unit.generators[best]);
                 self.unit.generators[best] = start + accesses;
                 self.statistics.global_instructions += 1;
-                self.statistics.global_sectors += self.unit.records[index].sectors.count as u64;
+                self.statistics.global_sectors += self.unit.records[index].lines.sectors as u64;
                 let lookup = start + to_lookup + self.parameters.memory_unit.translation;
                 self.wheel
                     .schedule(lookup, Event::L1Access { record: index });

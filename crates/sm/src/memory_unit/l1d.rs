@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use super::set_index::{L1dSettings, SetFunction, SetIndex};
-use crate::port::{Outstanding, Port};
-use source::{RequestId, RequestKind, Sector};
+use crate::port::{Outstanding, Packet, Port};
+use source::{Line, RequestId, RequestKind, SectorMask};
 
 hardware::parameters! {
     /// The L1 data cache.
@@ -24,28 +24,26 @@ hardware::parameters! {
         /// Cycles of a lookup.
         lookup: u64, "cycles", 1..=128;
         /// Sectors that can be missing at once.
-        outstanding: u32, "sectors", 1..=65536;
+        outstanding: u32, "sectors", 4..=65536;
     }
 }
 
-/// Sectors of a line; a property of the address format (sector masks have four bits).
-const LINE_SECTORS: u64 = 4;
 /// Bytes of a line.
-pub(super) const LINE_BYTES: u64 = LINE_SECTORS * Sector::BYTES;
+pub(super) const LINE_BYTES: u64 = Line::BYTES;
 const EMPTY: u64 = u64::MAX;
 /// Missing sectors in the state of a line.
 const MISSING: u64 = 0xf;
 
-/// Sector `part` in the state of a line: missing.
+/// Sectors in the state of a line: missing.
 #[inline]
-const fn missing(part: usize) -> u64 {
-    1 << part
+const fn missing(sectors: SectorMask) -> u64 {
+    sectors as u64
 }
 
-/// Sector `part` in the state of a line: valid.
+/// Sectors in the state of a line: valid.
 #[inline]
-const fn valid(part: usize) -> u64 {
-    0x10 << part
+const fn valid(sectors: SectorMask) -> u64 {
+    (sectors as u64) << 4
 }
 
 /// No waiting record.
@@ -65,7 +63,7 @@ pub struct L1d {
     request: Vec<[u32; 4]>,
     missing: u32,
     limit: u32,
-    waiters: Vec<(u16, u32)>,
+    waiters: Vec<Waiter>,
     free_waiters: u32,
     /// Sector lookups of loads that hit.
     pub load_hits: u64,
@@ -77,13 +75,21 @@ pub struct L1d {
     pub store_misses: u64,
 }
 
-/// Outcome of a load's sector lookup.
+/// A record that waits for sectors of one packet.
+#[derive(Clone, Copy)]
+struct Waiter {
+    record: u16,
+    sectors: SectorMask,
+    next: u32,
+}
+
+/// Outcome of a load's lookup of some sectors of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lookup {
-    /// The data are here.
+    /// All data are here.
     Hit,
-    /// The record waits for the sector.
-    Waits,
+    /// The record waits for so many of the sectors.
+    Waits(u16),
     /// No more sectors may be missing; try again later.
     Full,
 }
@@ -161,135 +167,186 @@ impl L1d {
         Some(way)
     }
 
-    fn add_waiter(&mut self, record: u16, next: u32) -> u32 {
-        if self.free_waiters == NO_WAITER {
-            self.waiters.push((record, next));
-            return self.waiters.len() as u32 - 1;
+    /// Appends a waiter to the list of a packet.
+    fn add_waiter(&mut self, record: u16, sectors: SectorMask, waits: &mut Outstanding) {
+        let Outstanding::Data { first, last, .. } = waits else {
+            return;
+        };
+        let waiter = Waiter {
+            record,
+            sectors,
+            next: NO_WAITER,
+        };
+        let index = if self.free_waiters == NO_WAITER {
+            self.waiters.push(waiter);
+            self.waiters.len() as u32 - 1
+        } else {
+            let index = self.free_waiters;
+            self.free_waiters = self.waiters[index as usize].next;
+            self.waiters[index as usize] = waiter;
+            index
+        };
+        if *first == NO_WAITER {
+            *first = index;
+        } else {
+            self.waiters[*last as usize].next = index;
         }
-        let index = self.free_waiters;
-        self.free_waiters = self.waiters[index as usize].1;
-        self.waiters[index as usize] = (record, next);
-        index
+        *last = index;
     }
 
-    /// A load of `record` looks up `sector`. A miss leaves the SM in cycle `leaves`.
+    /// A load of `record` looks up `sectors` of `line`, the last of them in cycle `now`. What is
+    /// neither here nor under way leaves the SM as one packet in cycle `leaves`. All or nothing: if
+    /// there is no room for it, nothing has happened.
     #[inline]
     pub fn load(
         &mut self,
         port: &mut Port,
-        sector: u64,
+        line: u64,
+        sectors: SectorMask,
         record: u16,
         now: u64,
         leaves: u64,
     ) -> Lookup {
-        let (line, part) = (sector / LINE_SECTORS, (sector % LINE_SECTORS) as usize);
         let found = self.find(line);
+        let (mut lacking, mut under_way) = (sectors, 0);
+        if let Some(way) = found {
+            let state = &mut self.states[way];
+            lacking &= !(*state >> 4) as SectorMask;
+            under_way = lacking & *state as SectorMask;
+            if lacking == 0 {
+                *state = now << 8 | *state & 0xff;
+                self.load_hits += u64::from(sectors.count_ones());
+                return Lookup::Hit;
+            }
+        }
+        let wanted = lacking & !under_way;
+        let missing_then = self.missing + wanted.count_ones();
+        if wanted != 0 && (missing_then > self.limit || !port.has_room(1)) {
+            return Lookup::Full;
+        }
+        self.load_hits += u64::from((sectors & !lacking).count_ones());
+        self.load_misses += u64::from(lacking.count_ones());
         if let Some(way) = found {
             let state = &mut self.states[way];
             *state = now << 8 | *state & 0xff;
-            if *state & valid(part) != 0 {
-                self.load_hits += 1;
-                return Lookup::Hit;
-            }
-            if *state & missing(part) != 0 {
-                self.load_misses += 1;
-                let id = RequestId(self.request[way][part]);
-                if let Outstanding::Sector { waiters, .. } = *port.waiting(id) {
-                    let head = self.add_waiter(record, waiters);
-                    if let Outstanding::Sector { waiters, .. } = port.waiting(id) {
-                        *waiters = head;
+            while under_way != 0 {
+                let id = self.request[way][under_way.trailing_zeros() as usize];
+                let mut joined = 0;
+                for part in 0..Line::SECTORS as usize {
+                    let bit = 1 << part;
+                    if under_way & bit != 0 && self.request[way][part] == id {
+                        joined |= bit;
                     }
                 }
-                return Lookup::Waits;
+                under_way &= !joined;
+                self.add_waiter(record, joined, port.waiting(RequestId(id)));
             }
         }
-        if self.missing >= self.limit || !port.has_room(1) {
-            return Lookup::Full;
+        if wanted != 0 {
+            self.missing = missing_then;
+            let way = found.or_else(|| self.victim(line));
+            let mut waits = Outstanding::Data {
+                line,
+                place: way.map_or(u32::MAX, |way| way as u32),
+                first: NO_WAITER,
+                last: NO_WAITER,
+            };
+            self.add_waiter(record, wanted, &mut waits);
+            let packet = Packet::read(RequestKind::Read, Line(line), wanted);
+            let id = port.send(leaves, packet, waits);
+            if let Some(way) = way {
+                let state = &mut self.states[way];
+                *state = now << 8 | *state & 0xff | missing(wanted);
+                for part in 0..Line::SECTORS as usize {
+                    if wanted >> part & 1 == 1 {
+                        self.request[way][part] = id.0;
+                    }
+                }
+            }
         }
-        self.load_misses += 1;
-        self.missing += 1;
-        let head = self.add_waiter(record, NO_WAITER);
-        let way = found.or_else(|| self.victim(line));
-        let place = way.map_or(u32::MAX, |way| way as u32);
-        let waits = Outstanding::Sector {
-            sector,
-            line: place,
-            waiters: head,
-        };
-        let id = port.send(leaves, RequestKind::Read, Sector(sector), waits);
-        if let Some(way) = way {
-            let state = &mut self.states[way];
-            *state = now << 8 | *state & 0xff | missing(part);
-            self.request[way][part] = id.0;
-        }
-        Lookup::Waits
+        Lookup::Waits(lacking.count_ones() as u16)
     }
 
-    /// The answer to a missing sector: makes it valid and calls `wake` for each waiting record.
+    /// Missing sectors of packet `id` have come: makes them valid and calls `wake` for each record
+    /// that waits for some, with those, the oldest first.
     #[inline]
     pub fn fill(
         &mut self,
-        sector: u64,
         id: RequestId,
-        place: u32,
-        waiters: u32,
-        mut wake: impl FnMut(u16),
+        sectors: SectorMask,
+        waits: &mut Outstanding,
+        mut wake: impl FnMut(u16, SectorMask),
     ) {
-        self.missing -= 1;
-        let part = (sector % LINE_SECTORS) as usize;
-        if place != u32::MAX {
-            let way = place as usize;
+        let Outstanding::Data {
+            line,
+            place,
+            first,
+            last,
+        } = waits
+        else {
+            return;
+        };
+        self.missing -= sectors.count_ones();
+        if *place != u32::MAX {
+            let way = *place as usize;
             // The line may have been dropped and asked for again meanwhile.
-            if self.tags[way] == sector / LINE_SECTORS
-                && self.states[way] & missing(part) != 0
-                && self.request[way][part] == id.0
-            {
-                self.states[way] = self.states[way] & !missing(part) | valid(part);
+            if self.tags[way] == *line {
+                let mut came = sectors & self.states[way] as SectorMask & MISSING as SectorMask;
+                for part in 0..Line::SECTORS as usize {
+                    if self.request[way][part] != id.0 {
+                        came &= !(1 << part);
+                    }
+                }
+                self.states[way] = self.states[way] & !missing(came) | valid(came);
             }
         }
-        // The list starts with the youngest; the oldest goes first.
-        let mut next = NO_WAITER;
-        let mut rest = waiters;
-        while rest != NO_WAITER {
-            let after = self.waiters[rest as usize].1;
-            self.waiters[rest as usize].1 = next;
-            next = rest;
-            rest = after;
-        }
+        let (mut before, mut next) = (NO_WAITER, *first);
         while next != NO_WAITER {
-            let (record, after) = self.waiters[next as usize];
-            self.waiters[next as usize].1 = self.free_waiters;
-            self.free_waiters = next;
-            wake(record);
+            let waiter = &mut self.waiters[next as usize];
+            let came = waiter.sectors & sectors;
+            waiter.sectors &= !came;
+            let (record, done, after) = (waiter.record, waiter.sectors == 0, waiter.next);
+            if done {
+                waiter.next = self.free_waiters;
+                self.free_waiters = next;
+                match before {
+                    NO_WAITER => *first = after,
+                    before => self.waiters[before as usize].next = after,
+                }
+                if *last == next {
+                    *last = before;
+                }
+            } else {
+                before = next;
+            }
+            if came != 0 {
+                wake(record, came);
+            }
             next = after;
         }
     }
 
-    /// A store of `bytes` bytes to `sector`: written through; a whole sector becomes valid, a part of
-    /// one is fetched when it is read (lazy fetch on read).
+    /// A store to `sectors` of `line`, the last of them in cycle `now`: written through; those that it
+    /// covers wholly become valid, of the others the rest is fetched when it is read (lazy fetch on
+    /// read).
     #[inline]
-    pub fn store(&mut self, sector: u64, bytes: u8, now: u64) {
-        let (line, part) = (sector / LINE_SECTORS, (sector % LINE_SECTORS) as usize);
+    pub fn store(&mut self, line: u64, sectors: SectorMask, whole: SectorMask, now: u64) {
         let found = self.find(line);
         if found.is_some() {
-            self.store_hits += 1;
+            self.store_hits += u64::from(sectors.count_ones());
         } else {
-            self.store_misses += 1;
+            self.store_misses += u64::from(sectors.count_ones());
         }
         if let Some(way) = found.or_else(|| self.victim(line)) {
             let state = &mut self.states[way];
-            *state = now << 8 | *state & 0xff;
-            if bytes as u64 == Sector::BYTES {
-                *state |= valid(part);
-            }
+            *state = now << 8 | *state & 0xff | valid(whole);
         }
     }
 
-    /// Drops `sector` (DESIGN.md V2). A fill on its way no longer makes it valid.
-    pub fn drop_sector(&mut self, sector: u64) {
-        if let Some(way) = self.find(sector / LINE_SECTORS) {
-            let part = (sector % LINE_SECTORS) as usize;
-            self.states[way] &= !(valid(part) | missing(part));
+    /// Drops sectors of a line (DESIGN.md V2). A fill on its way no longer makes them valid.
+    pub fn drop_sectors(&mut self, line: u64, sectors: SectorMask) {
+        if let Some(way) = self.find(line) {
+            self.states[way] &= !(valid(sectors) | missing(sectors));
         }
     }
 

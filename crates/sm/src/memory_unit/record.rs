@@ -2,7 +2,7 @@
 
 use source::{Access, Effect, LaneMask, MemoryKind, Operation, Queue, Space, Token};
 
-use super::coalesce::{Pattern, Sectors, conflict_degree};
+use super::coalesce::{Lines, Pattern, conflict_degree};
 use crate::event::RecordIndex;
 use crate::program::Row;
 
@@ -47,11 +47,15 @@ pub struct Record {
     pub register_address: bool,
     /// LDSM with two or four matrices.
     pub matrices: bool,
-    /// Sectors (global), or constant lines.
-    pub sectors: Sectors,
-    /// Next sector to look up.
-    pub next_sector: u16,
-    /// Answers still to come.
+    /// Lines with their sectors (global and local memory).
+    pub lines: Lines,
+    /// Next line to look up.
+    pub next_line: u16,
+    /// Flat addresses in the constant banks (LDC), each once; `constants` of them.
+    pub constant: [u64; 32],
+    /// How many those are.
+    pub constants: u8,
+    /// Sectors, or constant lines, still to come.
     pub waiting: u16,
     /// Latest cycle in which a part of the data is at hand.
     pub ready: u64,
@@ -155,8 +159,10 @@ impl Record {
             degree: 1,
             register_address: false,
             matrices: false,
-            sectors: Sectors::new(),
-            next_sector: 0,
+            lines: Lines::new(),
+            next_line: 0,
+            constant: [0; 32],
+            constants: 0,
             waiting: 0,
             ready: 0,
             in_order: false,
@@ -181,8 +187,9 @@ impl Record {
         self.order = u32::MAX;
         self.group = 0;
         self.degree = 1;
-        self.sectors.count = 0;
-        self.next_sector = 0;
+        self.lines.clear();
+        self.next_line = 0;
+        self.constants = 0;
         self.waiting = 0;
         self.ready = 0;
         self.in_order =
@@ -208,7 +215,8 @@ impl Record {
             return;
         }
         self.deferred = effect.access.deferred;
-        self.sectors.count = 0;
+        self.lines.clear();
+        self.constants = 0;
         self.degree = 1;
         if effect.access.lanes != 0 {
             let mut pattern = Pattern::NONE;
@@ -236,7 +244,7 @@ impl Record {
             access.bypass || matches!(access.operation, Operation::Atomic | Operation::Reduction);
         match access.space {
             Space::Global | Space::Local | Space::Texture => {
-                self.sectors.coalesce(access);
+                self.lines.coalesce(access);
                 if access.operation == Operation::CopyToShared {
                     let shared = access.shared.map(u64::from);
                     self.degree = conflict_degree(&shared, access.lanes, access.bytes);
@@ -271,7 +279,7 @@ impl Record {
     /// Distinct constant addresses of an indexed LDC; the cache lines follow at the lookup.
     fn constant_lines(&mut self, access: &Access) {
         let mut lanes = access.lanes;
-        self.sectors.count = 0;
+        self.constants = 0;
         while lanes != 0 {
             let lane = lanes.trailing_zeros() as usize;
             lanes &= lanes - 1;
@@ -279,10 +287,10 @@ impl Record {
             let flat =
                 crate::constant_cache::constant_address((address >> 32) as u8, address as u32)
                     as u64;
-            let count = self.sectors.count as usize;
-            if !self.sectors.sector[..count].contains(&flat) {
-                self.sectors.sector[count] = flat;
-                self.sectors.count += 1;
+            let count = usize::from(self.constants);
+            if !self.constant[..count].contains(&flat) {
+                self.constant[count] = flat;
+                self.constants += 1;
             }
         }
     }

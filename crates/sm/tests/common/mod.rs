@@ -366,6 +366,7 @@ impl Bench {
                 .map(|request| Reply {
                     cycle: request.cycle + latency,
                     id: request.id,
+                    sectors: request.sectors,
                 })
                 .collect();
             replies.sort();

@@ -8,7 +8,7 @@ use sass::{Class, File, Use};
 use sm::{Hazard, HazardMode, Launch, Pause, Program, Sm, SmParameters, SmStatistics, UnderWay};
 use source::{
     Access, CtaSlot, Cycle, Effect, Fault, MemoryKind, Operation, Pc, Performed, Reply, Request,
-    SmId, Source, Space, Special, Token, WarpMask, WarpSlot,
+    RequestKind, SmId, Source, Space, Special, Token, WarpMask, WarpSlot,
 };
 
 use super::{Bench, Step, read, write};
@@ -618,16 +618,27 @@ impl Bench {
             for request in sm.requests().drain(..) {
                 let spread = mix(requests.len() as u64 ^ setup.salt) % 120;
                 let cycle = request.cycle + ROUND_TRIP + spread;
-                replies.insert(Reply {
-                    cycle,
-                    id: request.id,
-                });
+                // The sectors of some lines come in two parts.
+                let apart = match request.kind {
+                    RequestKind::Read | RequestKind::Instruction => spread as u8 & request.sectors,
+                    _ => 0,
+                };
+                for (sectors, later) in [(request.sectors & !apart, 0), (apart, spread % 7)] {
+                    if sectors != 0 {
+                        replies.insert(Reply {
+                            cycle: cycle + later,
+                            id: request.id,
+                            sectors,
+                        });
+                    }
+                }
                 requests.push(request);
             }
             now = until;
             let later = replies.split_off(&Reply {
                 cycle: Cycle(now + setup.window),
                 id: source::RequestId(0),
+                sectors: 0,
             });
             let due: Vec<Reply> = std::mem::replace(&mut replies, later).into_iter().collect();
             sm.deliver(&due);
