@@ -142,6 +142,8 @@ metrics! {
     "sectors_per_global_instruction.ratio", "sector/inst", "Sectors per global or local memory instruction.", |m| ratio(m.sm.global_sectors, m.sm.global_instructions);
     "l1tex2xbar_packets.sum", "packet", "Packets that SMs sent to L2, each with sectors of one line.", |m| m.sm.packets;
     "l1tex__m_l1tex2xbar_req_cycles_active.sum", "cycle", "Cycles in which an SM sent a packet to L2.", |m| m.sm.port_cycles;
+    "l1tex_packets_under_way.max", "packet", "High-water mark of an SM's packets to L2 without an answer; `sm_port.outstanding` at most, and the lines under way to the L1 instruction cache.", |m| m.sm.packets_most;
+    "l1d_sectors_missing.max", "sector", "High-water mark of the sectors missing in an SM's L1D; `l1_data_cache.outstanding` at most.", |m| m.sm.l1_missing_most;
     "shared_instructions.sum", "inst", "Shared-memory instructions handed to the SM's memory unit.", |m| m.sm.shared_instructions;
     "shared_conflict_cycles.sum", "cycle", "Cycles that shared memory spent on them beyond one each.", |m| m.sm.shared_conflicts;
     "l0i_hits.sum", "access", "Accesses of the L0 instruction caches that hit.", |m| m.sm.l0_instruction_hits;

@@ -1,4 +1,5 @@
-//! The crossing between the core clock and the command clock of the DRAM, exact in integers.
+//! The crossing between the core clock and another, that of the DRAM's commands or of the L2, exact in
+//! integers.
 
 use crate::divide::Divisor;
 
@@ -44,6 +45,31 @@ impl Clocks {
     #[inline]
     pub fn core_at_or_before(self, command: u64) -> u64 {
         scale(command, self.core.get(), 0, self.command)
+    }
+}
+
+/// A clock domain beside the core's, or the core's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Domain(Option<Clocks>);
+
+impl Domain {
+    /// A domain of `mhz` MHz; without a number it runs with the core clock.
+    pub fn new(core: f64, mhz: Option<f64>) -> Domain {
+        Domain(mhz.map(|mhz| Clocks::from_mhz(core, mhz)))
+    }
+
+    /// The first cycle of the domain that does not begin before core cycle `core` does.
+    #[inline]
+    pub fn cycle(self, core: u64) -> u64 {
+        self.0
+            .map_or(core, |clocks| clocks.command_at_or_after(core))
+    }
+
+    /// The first core cycle that does not begin before cycle `cycle` of the domain does.
+    #[inline]
+    pub fn core(self, cycle: u64) -> u64 {
+        self.0
+            .map_or(cycle, |clocks| clocks.core_at_or_after(cycle))
     }
 }
 

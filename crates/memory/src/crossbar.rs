@@ -1,7 +1,10 @@
 //! The two networks between SMs and slices (MODEL.md §8.1): a port moves so many sectors per cycle, one
 //! packet after the other, in the order in which they reach it; the rest waits. A packet reaches the
-//! other side's port a fixed number of cycles after it entered. Buffers are never full: the SMs'
-//! credits bound what is under way.
+//! other side's port a fixed number of cycles after it entered.
+//!
+//! Nothing is lost or turned back: an SM sends a packet only with a credit (`sm_port.outstanding` of
+//! them), which the last answer to the packet gives back. So what waits for a slice is at most what
+//! all SMs have credits for, and what waits for an SM at most four replies for each of its credits.
 
 use source::{Cycle, Line, Reply, RequestId};
 
@@ -33,7 +36,7 @@ pub struct SlicePort {
 }
 
 impl SlicePort {
-    /// The cycle in which the port has taken a packet of so many cycles that reaches it in cycle
+    /// The L2 cycle in which the port has taken a packet of so many cycles that reaches it in L2 cycle
     /// `reached`.
     #[inline]
     pub fn take(&mut self, reached: u64, cycles: u64) -> u64 {
@@ -46,6 +49,8 @@ impl SlicePort {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SmPort {
     next: u64,
+    /// Longest time that a reply waited for the port.
+    pub wait_most: u64,
 }
 
 impl SmPort {
@@ -54,6 +59,7 @@ impl SmPort {
     pub fn take(&mut self, reached: u64, cycles: u64, departure: &Departure) -> Reply {
         // Nothing comes between the parts of a packet, nor before its last part has left the slice.
         let last = (self.next.max(reached) + cycles - 1).max(reached + u64::from(departure.span));
+        self.wait_most = self.wait_most.max(self.next.saturating_sub(reached));
         self.next = last + 1;
         Reply {
             cycle: Cycle(last),

@@ -55,8 +55,9 @@ impl Mshrs {
             free: Vec::with_capacity(capacity),
             capacity,
             merges,
-            nodes: Vec::new(),
-            free_nodes: Vec::new(),
+            // At most `capacity` × (`merges` − 1) of them.
+            nodes: Vec::with_capacity(capacity),
+            free_nodes: Vec::with_capacity(capacity),
             entry_of: vec![0; slots * SECTORS as usize],
         }
     }
@@ -72,6 +73,11 @@ impl Mshrs {
     pub fn can_merge(&self, slot: u32, sector: u8) -> bool {
         let index = self.entry_of[(slot * SECTORS) as usize + usize::from(sector)];
         self.entries[usize::from(index)].waiters < self.merges
+    }
+
+    /// Sectors that are awaited.
+    pub fn used(&self) -> usize {
+        self.entries.len() - self.free.len()
     }
 
     /// Whether nothing is awaited.

@@ -7,12 +7,18 @@ use crate::hash::{SetHash, SliceHash};
 hardware::parameters! {
     /// The request and the reply network between SMs and L2 slices.
     pub struct CrossbarParameters = "crossbar" {
-        /// Cycles that a packet needs through either network when no other is in its way.
-        hop: u64, "cycles", 1..=1000;
+        /// Cycles from the SM's port into the request network.
+        from_sm: u64, "cycles", 0..=1000;
+        /// Cycles through the request network when no other packet is in the way.
+        request: u64, "cycles", 1..=1000;
+        /// Cycles through the reply network when no other packet is in the way.
+        reply: u64, "cycles", 1..=1000;
+        /// Cycles from the reply network to the SM.
+        to_sm: u64, "cycles", 0..=1000;
         /// Ports of the networks on the side of the L2 slices, one for each slice.
         slice_ports: u64, "", 1..=4096;
-        /// Sectors of one packet that the ports of a slice, in and out, move per cycle. A packet without
-        /// data takes one cycle.
+        /// Sectors of one packet that the ports of a slice, in and out, move per L2 cycle. A packet
+        /// without data takes one.
         slice_rate: u64, "sectors/cycle", 1..=4;
         /// Sectors of one packet that the port of an SM takes per cycle.
         sm_rate: u64, "sectors/cycle", 1..=4;
@@ -28,15 +34,18 @@ hardware::parameters! {
         sets: u64, "", 1..=65_536;
         /// Lines of a set.
         ways: u64, "", 1..=16;
+        /// The clock of the slices and of their ports, if it is not the core clock.
+        clock: Option<f64>, "MHz", 100.0..=10_000.0;
         /// The function that selects a slice.
         slice_hash: SliceHash, "", ..;
         /// The function that selects a set inside a slice.
         set_hash: SetHash, "", ..;
         /// Address bits above the slice interleave that the polynomial hash looks at.
         hash_bits: u64, "bits", 1..=32;
-        /// Cycles of a packet's way from the request network to the lookup, without queues.
+        /// Core cycles of a packet's way from the request network to the lookup, without queues. A slice
+        /// looks up one packet per L2 cycle.
         fixed_latency: u64, "cycles", 0..=10_000;
-        /// Cycles from the lookup, or from a fill, until the reply enters the reply network.
+        /// Core cycles from the lookup, or from a fill, until the reply enters the reply network.
         lookup_latency: u64, "cycles", 1..=1000;
         /// Sectors of a slice that may be on their way from DRAM.
         mshrs: u64, "", 4..=4096;
@@ -46,8 +55,8 @@ hardware::parameters! {
         miss_queue: u64, "", 8..=4096;
         /// Lanes of an atomic that one packet may carry; more cost further rounds.
         atomic_lanes: u64, "lanes", 1..=32;
-        /// Cycles that a slice is busy with one round of an atomic.
-        atomic_interval: u64, "cycles", 1..=1000;
+        /// L2 cycles that a slice is busy with one round of an atomic.
+        atomic_interval: u64, "L2 cycles", 1..=1000;
     }
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use source::{RequestKind, SectorMask};
 
 use crate::address::AddressMap;
-use crate::clock::Clocks;
+use crate::clock::{Clocks, Domain};
 use crate::crossbar::DataRate;
 use crate::dram::{Arrival, Link};
 use crate::l2_tags::L2Tags;
@@ -23,7 +23,7 @@ use crate::statistics::SliceStatistics;
 /// A request at the port of a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// Cycle in which it has passed the port.
+    /// L2 cycle in which it has passed the port.
     pub arrival: u64,
     /// The line.
     pub line: u64,
@@ -33,7 +33,7 @@ pub struct Packet {
     pub id: u32,
     /// Its SM.
     pub sm: u16,
-    /// Cycles that the lookup is busy with it.
+    /// L2 cycles that the lookup is busy with it.
     pub cost: u16,
     /// What it asks for.
     pub kind: RequestKind,
@@ -81,6 +81,8 @@ fn each(mut sectors: SectorMask) -> impl Iterator<Item = u8> {
 pub struct SliceSettings {
     pub map: AddressMap,
     pub clocks: Clocks,
+    /// The clock of lookups and of ports.
+    pub domain: Domain,
     pub sets: u32,
     pub ways: u32,
     pub mshrs: usize,
@@ -124,22 +126,28 @@ pub struct Slice {
     settings: Arc<SliceSettings>,
     /// Its number inside the partition.
     sub: u32,
+    /// Packets from the port, in the order of their arrival: at most as many as all SMs have credits
+    /// for.
     inbox: VecDeque<Packet>,
+    /// How many of them had arrived at the last lookup.
+    arrived: usize,
     /// What held the packet at the head up when it was looked up.
     blocked: Blocked,
     /// Whether it may try again.
     may_go: bool,
+    /// L2 cycle of the next lookup.
     next_lookup: u64,
     next_fill: u64,
     next_miss: u64,
+    /// L2 cycle in which the port into the reply network is free.
     next_reply: u64,
     tags: L2Tags,
     mshrs: Mshrs,
-    /// Per channel, the misses that wait, and the room that is left.
+    /// Per channel, the misses that wait, `miss_queue` in all, and the room that is left.
     misses: Vec<VecDeque<Miss>>,
     room: Vec<u32>,
     waiting_misses: usize,
-    /// Replies in the order of their cycle.
+    /// Replies in the order of their cycle: at most four for each packet that SMs have credits for.
     pub outbox: VecDeque<Departure>,
     pub(crate) statistics: SliceStatistics,
 }
@@ -150,7 +158,8 @@ impl Slice {
         let tags = L2Tags::new(settings.sets, settings.ways);
         Slice {
             sub,
-            inbox: VecDeque::new(),
+            inbox: VecDeque::with_capacity(64),
+            arrived: 0,
             blocked: Blocked::No,
             may_go: true,
             next_lookup: 0,
@@ -159,10 +168,10 @@ impl Slice {
             next_reply: 0,
             mshrs: Mshrs::new(settings.mshrs, settings.mshr_merges, tags.slots()),
             tags,
-            misses: vec![VecDeque::new(); settings.channels],
+            misses: vec![VecDeque::with_capacity(settings.miss_queue); settings.channels],
             room: vec![settings.dram_share; settings.channels],
             waiting_misses: 0,
-            outbox: VecDeque::new(),
+            outbox: VecDeque::with_capacity(64),
             statistics: SliceStatistics::default(),
             settings,
         }
@@ -182,7 +191,10 @@ impl Slice {
     #[inline]
     fn next_packet(&self) -> u64 {
         match self.inbox.front() {
-            Some(packet) if self.may_go => packet.arrival.max(self.next_lookup),
+            Some(packet) if self.may_go => {
+                let cycle = packet.arrival.max(self.next_lookup);
+                self.settings.domain.core(cycle)
+            }
             _ => u64::MAX,
         }
     }
@@ -227,18 +239,32 @@ impl Slice {
                 self.take_return(back.0, back.1, links, stride);
                 back = self.next_return(links, stride);
             } else if let Some(&head) = self.inbox.front() {
+                let cycle = head.arrival.max(self.next_lookup);
+                self.note_queue(cycle);
                 self.blocked = self.look_up(packet, &head, links, stride);
                 self.may_go = self.blocked == Blocked::No;
                 if self.may_go {
                     self.inbox.pop_front();
-                    self.next_lookup = packet + u64::from(head.cost);
+                    self.arrived -= 1;
+                    self.next_lookup = cycle + u64::from(head.cost);
                 } else {
-                    self.next_lookup = packet;
                     self.statistics.blocked += 1;
                 }
             }
             packet = self.next_packet();
         }
+    }
+
+    /// Takes note of how many packets have arrived by L2 cycle `now`, that of a lookup.
+    #[inline]
+    fn note_queue(&mut self, now: u64) {
+        while let Some(packet) = self.inbox.get(self.arrived)
+            && packet.arrival <= now
+        {
+            self.arrived += 1;
+        }
+        let most = &mut self.statistics.queue_most;
+        *most = (*most).max(self.arrived as u64);
     }
 
     /// Looks a packet up; what it waits for if it cannot be served now. All its sectors are served or
@@ -344,6 +370,8 @@ impl Slice {
             let read = Some((mshr, packet.traced));
             self.send(now, packet.local, sector, read, links, stride);
         }
+        let most = &mut self.statistics.mshrs_most;
+        *most = (*most).max(self.mshrs.used() as u64);
     }
 
     /// Whether so many packets may go to the DRAM, so many of them reads.
@@ -356,18 +384,23 @@ impl Slice {
     /// Answers sectors of a packet that was looked up in cycle `now`, with their data or without.
     #[inline]
     fn reply(&mut self, now: u64, packet: &Packet, sectors: SectorMask, data: bool) {
+        let domain = self.settings.domain;
         let cycles = match data {
             true => self.settings.data_rate.cycles(sectors.count_ones()),
             false => 1,
         };
-        let cycle = self.next_reply.max(now + self.settings.lookup_latency);
-        self.next_reply = cycle + cycles;
+        let ready = domain.cycle(now + self.settings.lookup_latency);
+        let first = ready.max(self.next_reply);
+        let most = &mut self.statistics.reply_wait_most;
+        *most = (*most).max(first - ready);
+        self.next_reply = first + cycles;
+        let cycle = domain.core(first);
         self.outbox.push_back(Departure {
             cycle,
             id: packet.id,
             sm: packet.sm,
             sectors,
-            span: (cycles - 1) as u8,
+            span: (domain.core(first + cycles - 1) - cycle) as u8,
             data,
             traced: packet.traced,
         });
@@ -411,6 +444,8 @@ impl Slice {
         } else {
             self.misses[channel].push_back(miss);
             self.waiting_misses += 1;
+            let most = &mut self.statistics.miss_queue_most;
+            *most = (*most).max(self.waiting_misses as u64);
         }
     }
 
@@ -441,15 +476,18 @@ impl Slice {
         self.room[channel] += 1;
         if let Some(index) = back.mshr {
             self.next_fill = now + 1;
-            let ready = now + self.settings.lookup_latency;
+            let domain = self.settings.domain;
+            let ready = domain.cycle(now + self.settings.lookup_latency);
             let (outbox, next_reply) = (&mut self.outbox, &mut self.next_reply);
+            let most = &mut self.statistics.reply_wait_most;
             let mut update = false;
             let (slot, sector) = self.mshrs.release(index, |sector, waiter| {
                 update |= waiter.update;
                 let cycle = ready.max(*next_reply);
+                *most = (*most).max(cycle - ready);
                 *next_reply = cycle + 1;
                 outbox.push_back(Departure {
-                    cycle,
+                    cycle: domain.core(cycle),
                     id: waiter.id,
                     sm: waiter.sm,
                     sectors: 1 << sector,
@@ -475,7 +513,7 @@ impl Slice {
             Blocked::Return => true,
         };
         if self.may_go {
-            self.next_lookup = self.next_lookup.max(now);
+            self.next_lookup = self.next_lookup.max(self.settings.domain.cycle(now));
         }
     }
 }

@@ -20,6 +20,14 @@ pub(crate) struct SliceStatistics {
     pub merged: u64,
     pub allocated_by_write: u64,
     pub blocked: u64,
+    /// Most packets that waited for a lookup, the one looked up among them.
+    pub queue_most: u64,
+    /// Most packets to the DRAM that waited for room there.
+    pub miss_queue_most: u64,
+    /// Most sectors that were awaited from the DRAM.
+    pub mshrs_most: u64,
+    /// Most L2 cycles that a reply waited for the port into the reply network.
+    pub reply_wait_most: u64,
 }
 
 impl SliceStatistics {
@@ -45,6 +53,10 @@ pub enum Unit {
     Bytes,
     /// Command cycles of the DRAM.
     CommandCycles,
+    /// Core cycles.
+    Cycles,
+    /// Cycles of the L2 clock.
+    L2Cycles,
 }
 
 impl Unit {
@@ -55,6 +67,8 @@ impl Unit {
             Unit::Sectors => "sectors",
             Unit::Bytes => "bytes",
             Unit::CommandCycles => "command cycles",
+            Unit::Cycles => "cycles",
+            Unit::L2Cycles => "L2 cycles",
         }
     }
 }
@@ -149,6 +163,19 @@ statistics! {
     dram_busy_cycles, "dram_data_cycles.sum", CommandCycles;
     /// The same of the busiest channel.
     dram_busy_cycles_max, "dram_data_cycles.max", CommandCycles;
+    /// High-water mark of a slice's queue: packets in front of its lookup. At most what all SMs have
+    /// credits for.
+    l2_queue_most, "l2_queue_packets.max", Count;
+    /// High-water mark of a slice's misses that wait for room at the DRAM; `l2.miss_queue` at most.
+    l2_miss_queue_most, "l2_miss_queue_packets.max", Count;
+    /// High-water mark of the sectors that a slice awaits from the DRAM; `l2.mshrs` at most.
+    l2_mshrs_most, "l2_mshrs_used.max", Count;
+    /// High-water mark of a DRAM channel's queue; `dram.queue` at most.
+    dram_queue_most, "dram_queue_requests.max", Count;
+    /// Longest time that a reply waited at its slice for the port into the reply network.
+    l2_reply_wait_most, "l2_reply_port_wait.max", L2Cycles;
+    /// Longest time that a reply waited in the reply network for the port of its SM.
+    sm_reply_wait_most, "crossbar_reply_port_wait.max", Cycles;
 }
 
 impl MemoryStatistics {
@@ -174,6 +201,10 @@ impl MemoryStatistics {
         self.l2_merged += s.merged;
         self.l2_write_allocations += s.allocated_by_write;
         self.l2_blocked += s.blocked;
+        self.l2_queue_most = self.l2_queue_most.max(s.queue_most);
+        self.l2_miss_queue_most = self.l2_miss_queue_most.max(s.miss_queue_most);
+        self.l2_mshrs_most = self.l2_mshrs_most.max(s.mshrs_most);
+        self.l2_reply_wait_most = self.l2_reply_wait_most.max(s.reply_wait_most);
     }
 
     pub(crate) fn add_channel(&mut self, s: &ChannelStatistics) {
@@ -188,6 +219,7 @@ impl MemoryStatistics {
         self.dram_turns += s.turns;
         self.dram_refreshed += s.refreshed;
         self.dram_busy_cycles += s.busy;
+        self.dram_queue_most = self.dram_queue_most.max(s.queue_most);
         self.dram_busy_cycles_max = self.dram_busy_cycles_max.max(s.busy);
     }
 }

@@ -11,7 +11,7 @@ use hardware::{CardParameters, Gpu, HardwareError, MemoryParameters};
 use source::{Cycle, Line, Performed, Reply, Request, RequestKind};
 
 use crate::address::AddressMap;
-use crate::clock::Clocks;
+use crate::clock::{Clocks, Domain};
 use crate::crossbar::{DataRate, SmPort};
 use crate::dram::{DramParameters, Refresh, Timing};
 use crate::geometry;
@@ -65,6 +65,7 @@ impl MemorySystem {
         let settings = Arc::new(SliceSettings {
             map,
             clocks: Clocks::from_mhz(card.core_clock, memory.command_clock),
+            domain: Domain::new(card.core_clock, l2.clock),
             sets: l2.sets as u32,
             ways: l2.ways as u32,
             mshrs: l2.mshrs as usize,
@@ -102,12 +103,17 @@ impl MemorySystem {
 
     /// Smallest number of cycles from [`Request::cycle`] until the packet reaches its slice.
     pub fn request_latency(&self) -> u64 {
-        self.crossbar.hop + self.l2.fixed_latency
+        self.crossbar.from_sm + self.crossbar.request + self.l2.fixed_latency
     }
 
     /// Smallest number of cycles from there until the reply reaches the SM.
     pub fn reply_latency(&self) -> u64 {
-        self.l2.lookup_latency + self.crossbar.hop
+        self.l2.lookup_latency + self.reply_hops()
+    }
+
+    /// Cycles from a slice's port to an SM's.
+    fn reply_hops(&self) -> u64 {
+        self.crossbar.reply + self.crossbar.to_sm
     }
 
     /// The address functions, to see where a sector lives.
@@ -203,6 +209,9 @@ impl MemorySystem {
                 statistics.add_channel(&channel.statistics);
             }
         }
+        for port in &self.sm_ports {
+            statistics.sm_reply_wait_most = statistics.sm_reply_wait_most.max(port.wait_most);
+        }
         statistics
     }
 
@@ -216,6 +225,9 @@ impl MemorySystem {
             for channel in &mut partition.channels {
                 channel.statistics = Default::default();
             }
+        }
+        for port in &mut self.sm_ports {
+            port.wait_most = 0;
         }
     }
 
@@ -301,7 +313,7 @@ impl MemorySystem {
             }
             requests.clear();
         }
-        let rate = self.settings.data_rate;
+        let (rate, domain) = (self.settings.data_rate, self.settings.domain);
         let mut earliest = u64::MAX;
         for &index in self.order.of(&self.requests, |(packet, _)| packet.arrival) {
             let (mut packet, (partition, sub)) = self.requests[index as usize];
@@ -311,10 +323,11 @@ impl MemorySystem {
                 RequestKind::Write => rate.cycles(packet.sectors.count_ones()),
                 _ => 1,
             };
-            packet.arrival = port.take(packet.arrival, cycles);
+            packet.arrival = port.take(domain.cycle(packet.arrival), cycles);
             slice.push(packet);
-            partition.next = partition.next.min(packet.arrival);
-            earliest = earliest.min(packet.arrival);
+            let arrival = domain.core(packet.arrival);
+            partition.next = partition.next.min(arrival);
+            earliest = earliest.min(arrival);
         }
         self.next = self.next.min(earliest.saturating_add(self.reply_latency()));
         // Already in the order (SM, sequence).
@@ -333,7 +346,7 @@ impl MemorySystem {
     /// as far as no earlier one can follow. Every partition has run up to `horizon`.
     pub fn deliver(&mut self, horizon: Cycle, replies: &mut [Vec<Reply>]) {
         let horizon = horizon.0;
-        let (hop, rate) = (self.crossbar.hop, self.sm_rate);
+        let (hop, rate) = (self.reply_hops(), self.sm_rate);
         let complete = horizon.saturating_add(self.l2.lookup_latency);
         let reply_latency = self.reply_latency();
         self.departures.clear();

@@ -5,7 +5,8 @@ use source::{Cycle, Deferred, Line, Request, RequestId, RequestKind, Sector, Sec
 hardware::parameters! {
     /// The SM's port into the request network.
     pub struct PortParameters = "sm_port" {
-        /// Packets without an answer that an SM may have; further ones are held back.
+        /// Packets without an answer that an SM may have: its credits. Further ones are held back, but
+        /// for the lines of the L1 instruction and constant cache, whose clients bound them.
         outstanding: u32, "packets", 64..=65536;
         /// Packets (one line each) that leave the SM per cycle.
         lines_per_cycle: u64, "packets/cycle", 1..=8;
@@ -21,13 +22,14 @@ pub enum Outstanding {
     Free { next: u32 },
     /// A line of the L1 instruction and constant cache.
     Level1 { miss: u16 },
-    /// Sectors of a line of the L1 data cache, which stands at `place`; records wait for them in a
-    /// list from `first` to `last`.
+    /// Sectors of a line of the L1 data cache, which stands at `place`; `waiting` records wait for them
+    /// in a list from `first` to `last`.
     Data {
         line: u64,
         place: u32,
         first: u32,
         last: u32,
+        waiting: u32,
     },
     /// A packet of one record that passes L1 by.
     Bypass { record: u16 },
@@ -81,6 +83,7 @@ pub struct Port {
     taken: u64,
     /// Turns that the written data of so many sectors take.
     data_turns: [u64; Line::SECTORS as usize + 1],
+    /// A free place is used before a new one is made.
     table: Vec<Outstanding>,
     /// By place in the table: sectors without an answer.
     left: Vec<SectorMask>,
@@ -123,6 +126,11 @@ impl Port {
     #[inline]
     pub fn has_room(&self, packets: u32) -> bool {
         self.in_flight + packets <= self.limit
+    }
+
+    /// Most packets that were without an answer at once.
+    pub fn most(&self) -> u64 {
+        self.table.len() as u64
     }
 
     /// Packets without an answer.

@@ -520,6 +520,8 @@ impl Sm {
         self.statistics.l1_instruction_hits += std::mem::take(&mut self.level1.hits);
         self.statistics.l1_instruction_misses += std::mem::take(&mut self.level1.miss_count);
         self.statistics.packets += std::mem::take(&mut self.port.sent);
+        self.statistics.packets_most = self.port.most();
+        self.statistics.l1_missing_most = self.unit.l1d.missing_most;
         self.statistics.port_cycles += std::mem::take(&mut self.port.busy_cycles);
     }
 

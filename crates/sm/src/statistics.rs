@@ -53,6 +53,10 @@ pub struct SmStatistics {
     pub packets: u64,
     /// Cycles in which one left the SM.
     pub port_cycles: u64,
+    /// Most packets without an answer at once, of one SM.
+    pub packets_most: u64,
+    /// Most sectors missing in L1D at once, of one SM.
+    pub l1_missing_most: u64,
 }
 
 impl SmStatistics {
@@ -89,5 +93,7 @@ impl SmStatistics {
         self.register_port_stalls += other.register_port_stalls;
         self.packets += other.packets;
         self.port_cycles += other.port_cycles;
+        self.packets_most = self.packets_most.max(other.packets_most);
+        self.l1_missing_most = self.l1_missing_most.max(other.l1_missing_most);
     }
 }

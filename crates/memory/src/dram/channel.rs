@@ -37,6 +37,7 @@ pub struct Return {
 }
 
 /// What stands between one slice and one channel.
+/// In both directions together at most as many as the slice has room for at the channel.
 #[derive(Clone, Debug, Default)]
 pub struct Link {
     /// Requests to the channel, in the order of their time.
@@ -62,6 +63,8 @@ pub struct ChannelStatistics {
     pub busy: u64,
     /// Requests that waited while the channel refreshed.
     pub refreshed: u64,
+    /// Most requests that waited at once.
+    pub queue_most: u64,
 }
 
 /// A DRAM channel.
@@ -229,6 +232,8 @@ impl Channel {
         let hit = self
             .banks
             .push(direction, bank, row, slice as u16, arrival.mshr);
+        let waiting: u32 = self.banks.waiting.iter().sum();
+        self.statistics.queue_most = self.statistics.queue_most.max(u64::from(waiting));
         let place = usize::from(bank);
         let before = self.direction;
         self.turn();

@@ -25,6 +25,8 @@ hardware::parameters! {
         lookup: u64, "cycles", 1..=128;
         /// Sectors that can be missing at once.
         outstanding: u32, "sectors", 4..=65536;
+        /// Instructions that can wait for the sectors of one packet.
+        merges: u32, "instructions", 1..=65536;
     }
 }
 
@@ -63,6 +65,10 @@ pub struct L1d {
     request: Vec<[u32; 4]>,
     missing: u32,
     limit: u32,
+    merges: u32,
+    /// Most sectors that were missing at once.
+    pub missing_most: u64,
+    /// Records that wait for packets, at most `merges` for each.
     waiters: Vec<Waiter>,
     free_waiters: u32,
     /// Sector lookups of loads that hit.
@@ -109,6 +115,8 @@ impl L1d {
             request: vec![[0; 4]; lines],
             missing: 0,
             limit: settings.parameters.outstanding,
+            merges: settings.parameters.merges,
+            missing_most: 0,
             waiters: Vec::with_capacity(256),
             free_waiters: NO_WAITER,
             load_hits: 0,
@@ -169,9 +177,16 @@ impl L1d {
 
     /// Appends a waiter to the list of a packet.
     fn add_waiter(&mut self, record: u16, sectors: SectorMask, waits: &mut Outstanding) {
-        let Outstanding::Data { first, last, .. } = waits else {
+        let Outstanding::Data {
+            first,
+            last,
+            waiting,
+            ..
+        } = waits
+        else {
             return;
         };
+        *waiting += 1;
         let waiter = Waiter {
             record,
             sectors,
@@ -192,6 +207,18 @@ impl L1d {
             self.waiters[*last as usize].next = index;
         }
         *last = index;
+    }
+
+    /// Whether a further record can wait for the packets that bring `sectors` of the line in `way`.
+    fn can_join(&self, port: &mut Port, way: usize, sectors: SectorMask) -> bool {
+        (0..Line::SECTORS as usize)
+            .filter(|part| sectors >> part & 1 == 1)
+            .all(
+                |part| match *port.waiting(RequestId(self.request[way][part])) {
+                    Outstanding::Data { waiting, .. } => waiting < self.merges,
+                    _ => true,
+                },
+            )
     }
 
     /// A load of `record` looks up `sectors` of `line`, the last of them in cycle `now`. What is
@@ -220,6 +247,12 @@ impl L1d {
             }
         }
         let wanted = lacking & !under_way;
+        if let Some(way) = found
+            && under_way != 0
+            && !self.can_join(port, way, under_way)
+        {
+            return Lookup::Full;
+        }
         let missing_then = self.missing + wanted.count_ones();
         if wanted != 0 && (missing_then > self.limit || !port.has_room(1)) {
             return Lookup::Full;
@@ -244,12 +277,14 @@ impl L1d {
         }
         if wanted != 0 {
             self.missing = missing_then;
+            self.missing_most = self.missing_most.max(missing_then.into());
             let way = found.or_else(|| self.victim(line));
             let mut waits = Outstanding::Data {
                 line,
                 place: way.map_or(u32::MAX, |way| way as u32),
                 first: NO_WAITER,
                 last: NO_WAITER,
+                waiting: 0,
             };
             self.add_waiter(record, wanted, &mut waits);
             let packet = Packet::read(RequestKind::Read, Line(line), wanted);
@@ -282,6 +317,7 @@ impl L1d {
             place,
             first,
             last,
+            waiting,
         } = waits
         else {
             return;
@@ -307,6 +343,7 @@ impl L1d {
             waiter.sectors &= !came;
             let (record, done, after) = (waiter.record, waiter.sectors == 0, waiter.next);
             if done {
+                *waiting -= 1;
                 waiter.next = self.free_waiters;
                 self.free_waiters = next;
                 match before {
