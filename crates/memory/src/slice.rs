@@ -25,6 +25,8 @@ use crate::statistics::SliceStatistics;
 pub struct Packet {
     /// L2 cycle in which it has passed the port.
     pub arrival: u64,
+    /// L2 cycles that it waited for the port.
+    pub waited: u32,
     /// The line.
     pub line: u64,
     /// The number of the line among those of the slice.
@@ -129,7 +131,7 @@ pub struct Slice {
     /// Packets from the port, in the order of their arrival: at most as many as all SMs have credits
     /// for.
     inbox: VecDeque<Packet>,
-    /// How many of them had arrived at the last lookup.
+    /// How many of them had reached the port at the last lookup.
     arrived: usize,
     /// What held the packet at the head up when it was looked up.
     blocked: Blocked,
@@ -255,11 +257,11 @@ impl Slice {
         }
     }
 
-    /// Takes note of how many packets have arrived by L2 cycle `now`, that of a lookup.
+    /// Takes note of how many packets have reached the slice's port by L2 cycle `now`, that of a lookup.
     #[inline]
     fn note_queue(&mut self, now: u64) {
         while let Some(packet) = self.inbox.get(self.arrived)
-            && packet.arrival <= now
+            && packet.arrival - u64::from(packet.waited) <= now
         {
             self.arrived += 1;
         }

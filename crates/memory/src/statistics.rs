@@ -163,8 +163,8 @@ statistics! {
     dram_busy_cycles, "dram_data_cycles.sum", CommandCycles;
     /// The same of the busiest channel.
     dram_busy_cycles_max, "dram_data_cycles.max", CommandCycles;
-    /// High-water mark of a slice's queue: packets in front of its lookup. At most what all SMs have
-    /// credits for.
+    /// High-water mark of a slice's queue: packets at its port or in front of its lookup. At most what
+    /// all SMs have credits for.
     l2_queue_most, "l2_queue_packets.max", Count;
     /// High-water mark of a slice's misses that wait for room at the DRAM; `l2.miss_queue` at most.
     l2_miss_queue_most, "l2_miss_queue_packets.max", Count;

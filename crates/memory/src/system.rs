@@ -286,6 +286,7 @@ impl MemorySystem {
                 };
                 let packet = Packet {
                     arrival: request.cycle.0 + latency,
+                    waited: 0,
                     line: request.line.0,
                     local: place.local,
                     id: request.id.0,
@@ -323,7 +324,9 @@ impl MemorySystem {
                 RequestKind::Write => rate.cycles(packet.sectors.count_ones()),
                 _ => 1,
             };
-            packet.arrival = port.take(domain.cycle(packet.arrival), cycles);
+            let reached = domain.cycle(packet.arrival);
+            packet.arrival = port.take(reached, cycles);
+            packet.waited = (packet.arrival - reached) as u32;
             slice.push(packet);
             let arrival = domain.core(packet.arrival);
             partition.next = partition.next.min(arrival);
