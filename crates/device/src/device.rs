@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use cubin::{Container, Cubin};
 use exec::texture::{Image, Sampler, TextureIndex, TextureTable};
-use exec::{GlobalMemory, LaunchOptions, Module, Program};
+use exec::{GlobalMemory, LaunchOptions, Module, PageOrder, Program};
 use hardware::{
     CardParameters, CtaFootprint, Gpu, LaunchParameters, MemoryParameters, Occupancy,
     OccupancyParameters,
@@ -18,6 +18,7 @@ use crate::engine::{EngineParameters, Progress, Threads};
 use crate::error::RunError;
 use crate::launch::{Argument, KernelLaunch, pack};
 use crate::options::{Mode, RunOptions};
+use crate::pages::DriverFrames;
 use crate::report::LaunchReport;
 
 /// A simulated GPU.
@@ -31,6 +32,7 @@ pub struct Device {
     pub(crate) engine: EngineParameters,
     pub(crate) sm: Arc<SmParameters>,
     pub(crate) global: GlobalMemory,
+    pub(crate) driver_frames: DriverFrames,
     pub(crate) beyond: MemorySystem,
     pub(crate) threads: Threads,
     textures: Arc<TextureTable>,
@@ -84,11 +86,19 @@ pub struct Prepared {
 }
 
 impl Device {
-    /// A device with nothing on it.
+    /// A device with nothing on it, whose pages will lie in neighbouring frames.
     ///
     /// # Errors
     /// Parameters of the GPU that are missing or do not fit each other, threads that cannot be had.
     pub fn new(gpu: Gpu, threads: usize) -> Result<Device, RunError> {
+        Device::with_pages(gpu, threads, PageOrder::Contiguous)
+    }
+
+    /// A device with nothing on it, whose pages will get frames in `order`.
+    ///
+    /// # Errors
+    /// As [`Device::new`].
+    pub fn with_pages(gpu: Gpu, threads: usize, order: PageOrder) -> Result<Device, RunError> {
         let card = CardParameters::load(&gpu)?;
         let dram = MemoryParameters::load(&gpu)?;
         let limits = OccupancyParameters::load(&gpu)?;
@@ -103,7 +113,10 @@ impl Device {
                 most,
             });
         }
-        let global = GlobalMemory::with_capacity(dram.dram_size);
+        if !dram.page_size.is_power_of_two() {
+            return Err(gpu.misfit("memory.page_size", "a power of two").into());
+        }
+        let global = GlobalMemory::with_pages(dram.dram_size, dram.page_size, order);
         let threads = Threads::new(threads).map_err(|error| RunError::Threads {
             count: threads,
             reason: error.to_string(),
@@ -117,6 +130,7 @@ impl Device {
             engine,
             sm,
             global,
+            driver_frames: DriverFrames::default(),
             beyond,
             threads,
             textures: Arc::default(),
@@ -311,6 +325,9 @@ impl Device {
             },
         )
         .map_err(wrong)?;
+        if options.mode == Mode::Timing {
+            self.reserve_frames(&launch)?;
+        }
         Ok(Prepared {
             launch: Arc::new(launch),
             occupancy,

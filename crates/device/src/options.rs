@@ -1,6 +1,6 @@
 //! What a run can choose besides workload and GPU.
 
-use exec::{HostIsa, UnknownOp};
+use exec::{HostIsa, PageOrder, UnknownOp};
 use sm::HazardMode;
 
 /// Cycles after which a launch is given up unless the user says otherwise.
@@ -26,6 +26,37 @@ impl Mode {
     }
 }
 
+/// How pages are laid over the frames of device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Pages {
+    /// Neighbouring pages of an allocation lie in neighbouring frames.
+    #[default]
+    Contiguous,
+    /// In an order that the seed picks.
+    Shuffled,
+}
+
+impl Pages {
+    /// All of them, by name.
+    pub const ALL: [Pages; 2] = [Pages::Contiguous, Pages::Shuffled];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Pages::Contiguous => "contiguous",
+            Pages::Shuffled => "shuffled",
+        }
+    }
+
+    /// The order of frames, with the seed that picks it.
+    pub const fn order(self, seed: u64) -> PageOrder {
+        match self {
+            Pages::Contiguous => PageOrder::Contiguous,
+            Pages::Shuffled => PageOrder::Shuffled { seed },
+        }
+    }
+}
+
 /// Choices of a run. Threads, window and host instruction set never change a result.
 #[derive(Debug, Clone)]
 pub struct RunOptions {
@@ -45,6 +76,11 @@ pub struct RunOptions {
     pub unknown_op: UnknownOp,
     /// Bytes of the heap of device `malloc`; what the launch file says or 8 MiB by default.
     pub heap: Option<u64>,
+    /// How pages lie in device memory; what the launch file says or contiguous by default. Changes
+    /// cycles, never results.
+    pub pages: Option<Pages>,
+    /// Picks the order of shuffled pages; what the launch file says or 0 by default.
+    pub page_seed: Option<u64>,
     /// Host instruction set; the best of the machine by default.
     pub host_isa: Option<HostIsa>,
 }
@@ -60,6 +96,8 @@ impl Default for RunOptions {
             max_cycles: DEFAULT_MAX_CYCLES,
             unknown_op: UnknownOp::Error,
             heap: None,
+            pages: None,
+            page_seed: None,
             host_isa: None,
         }
     }

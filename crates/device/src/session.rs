@@ -53,7 +53,9 @@ impl<'a> Session<'a> {
         gpu: Gpu,
         options: &RunOptions,
     ) -> Result<Session<'a>, RunError> {
-        let mut device = Device::new(gpu, options.threads)?;
+        let pages = options.pages.or(workload.pages).unwrap_or_default();
+        let seed = options.page_seed.or(workload.page_seed).unwrap_or(0);
+        let mut device = Device::with_pages(gpu, options.threads, pages.order(seed))?;
         let filled = workload
             .buffers
             .iter()

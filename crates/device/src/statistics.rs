@@ -137,6 +137,12 @@ metrics! {
     "l1d_load_misses.sum", "sector", "Sector lookups of loads in L1D that missed.", |m| m.sm.l1_load_misses;
     "l1d_store_hits.sum", "sector", "Sector lookups of stores in L1D whose line was present.", |m| m.sm.l1_store_hits;
     "l1d_store_misses.sum", "sector", "Other sector lookups of stores in L1D.", |m| m.sm.l1_store_misses;
+    "tlb_lookups.sum", "packet", "Translations that packets of data looked for on their way out of the SM.", |m| m.sm.translations;
+    "tlb_hits.sum", "packet", "Those at hand in the SM's translation buffer.", |m| m.sm.translation_hits;
+    "tlb_misses.sum", "packet", "Those that waited for a refill.", |m| m.sm.translation_misses;
+    "tlb_refills.sum", "refill", "Refills of the translation buffers; misses of one page under way share one.", |m| m.sm.translation_refills;
+    "tlb_refills_at_once.max", "refill", "Most refills of an SM under way at once; the entries of its buffer at most.", |m| m.sm.translation_refills_at_once;
+    "tlb_hit_rate.pct", "%", "Hits of all lookups in the translation buffers.", |m| percent(m.sm.translation_hits, m.sm.translations);
     "global_instructions.sum", "inst", "Global and local memory instructions handed to the SM's memory unit.", |m| m.sm.global_instructions;
     "global_sectors.sum", "sector", "Sectors that they touched.", |m| m.sm.global_sectors;
     "sectors_per_global_instruction.ratio", "sector/inst", "Sectors per global or local memory instruction.", |m| ratio(m.sm.global_sectors, m.sm.global_instructions);

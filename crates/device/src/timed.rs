@@ -11,11 +11,9 @@ use crate::device::{Device, Prepared};
 use crate::engine::{Engine, Hang, Parts, Progress, Stop};
 use crate::error::{FaultReport, HangReport, RunError};
 use crate::options::{Mode, RunOptions};
+use crate::pages::CONSTANT_BASE;
 use crate::report::{HazardReport, Issue, LaunchReport, Timing};
 use crate::statistics::{DRAM_SHARE, DRAM_THROUGHPUT, L2_HIT_RATE, Measured, Metric, sm_metrics};
-
-/// Where the constant banks lie for the caches that hold them, apart from code and data.
-const CONSTANT_BASE: u64 = CODE_BASE + (1 << 32);
 
 impl Device {
     /// Runs a launch cycle by cycle.
@@ -43,6 +41,7 @@ impl Device {
             watch: options.timeline,
             code_address: CODE_BASE,
             constant_address: CONSTANT_BASE,
+            pages: self.page_table(prepared),
         };
         // Each where it will run: its memory lies near that core.
         let mut places: Vec<_> = (0..self.card.sms).map(|_| None).collect();

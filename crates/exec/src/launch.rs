@@ -10,6 +10,7 @@ use crate::isa_dispatch::HostIsa;
 use crate::lanes::WARP;
 use crate::lower::{Context, lower};
 use crate::memory::generic::WINDOW;
+use crate::memory::local::warp_bytes;
 use crate::memory::{LOCAL_WINDOW, SHARED_WINDOW};
 use crate::micro::{Micro, Op, PredicateSource, Refusals};
 use crate::program::Program;
@@ -410,6 +411,11 @@ impl Launch {
     /// Local memory of a thread in bytes.
     pub fn local_bytes(&self) -> u32 {
         self.local_bytes
+    }
+
+    /// Bytes of device addresses that the local memory of a warp takes.
+    pub fn local_bytes_of_warp(&self) -> u64 {
+        warp_bytes(self.local_bytes)
     }
 
     /// Sets the local memory of a thread, for tests.

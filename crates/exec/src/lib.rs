@@ -43,6 +43,8 @@ pub use functional::{FunctionalStatistics, RunFault};
 pub use isa_dispatch::HostIsa;
 pub use launch::{Launch, LaunchOptions, UnknownOp, system_shared};
 pub use memory::global::GlobalMemory;
+pub use memory::local::LOCAL_BASE;
+pub use memory::pages::PageOrder;
 pub use program::{CODE_BASE, Module, Program};
 pub use service::console::Printed;
 pub use service::heap::DEFAULT_HEAP;

@@ -93,7 +93,8 @@ impl Machine {
                 warp.threads[2] = Lanes::from_fn(|lane| (first + lane as u32) / x / y);
             }
             // The place in the machine, so that caches see other addresses for other warps.
-            let number = u64::from(self.sm) * 64 + u64::from(place);
+            let of_sm = u64::from(launch.options().warps_per_sm);
+            let number = u64::from(self.sm) * of_sm + u64::from(place);
             self.locals[place as usize].reset(launch.local_bytes(), number);
         }
     }

@@ -28,6 +28,7 @@ pub struct Module {
     loaded: Loaded,
     decoded: Vec<Decoded>,
     descriptions: Arc<[Description]>,
+    frames: Vec<u32>,
 }
 
 impl Module {
@@ -59,6 +60,8 @@ impl Module {
         for (offset, bytes) in &loaded.global.initial {
             memory.write(global + offset, bytes)?;
         }
+        let code = (loaded.code_end - CODE_BASE).clamp(1, MAX_CODE);
+        let frames = memory.reserve_frames(code, "code")?;
         let words = ((loaded.code_end - CODE_BASE) / 16).min(MAX_CODE / 16) as usize;
         let mut image = vec![Word::default(); words];
         for function in &loaded.functions {
@@ -83,7 +86,13 @@ impl Module {
             loaded,
             decoded,
             descriptions,
+            frames,
         })
+    }
+
+    /// Frames of device memory that the code image lies in.
+    pub fn frames(&self) -> &[u32] {
+        &self.frames
     }
 
     /// The architecture of the code.

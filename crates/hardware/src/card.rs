@@ -38,6 +38,9 @@ crate::parameters! {
         l2_size: u64, "bytes", 1..=0x1_0000_0000;
         /// Capacity of the DRAM.
         dram_size: u64, "bytes", 1..=0x100_0000_0000;
+        /// Page of virtual memory, a power of two: what the driver maps to a frame of DRAM, and what one
+        /// translation covers.
+        page_size: u64, "bytes", 0x1_0000..=0x4000_0000;
     }
 }
 

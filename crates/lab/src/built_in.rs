@@ -11,7 +11,7 @@ macro_rules! built_in {
     };
 }
 
-built_in! { "a100_core.toml" "paper_core.toml" }
+built_in! { "a100_core.toml" "paper_core.toml" "rtx4090_memory.toml" }
 
 /// The files of `lab/`, read.
 ///

@@ -345,14 +345,18 @@ impl Run<'_> {
         let mut all = vec![out];
         let mut addresses = BTreeMap::new();
         for (name, contents) in &self.frame.buffers {
-            let bytes: Vec<u8> = (0..contents.count)
-                .flat_map(|i| {
-                    let word = contents.start.wrapping_add(contents.step.wrapping_mul(i));
-                    word.to_le_bytes()
-                })
-                .collect();
-            let address = memory.allocate(bytes.len().max(4) as u64, name)?;
-            memory.write(address, &bytes)?;
+            let size = (u64::from(contents.count) * 4).max(4);
+            let address = memory.allocate(size, name)?;
+            // Memory is zero at first.
+            if (contents.start, contents.step) != (0, 0) {
+                let bytes: Vec<u8> = (0..contents.count)
+                    .flat_map(|i| {
+                        let word = contents.start.wrapping_add(contents.step.wrapping_mul(i));
+                        word.to_le_bytes()
+                    })
+                    .collect();
+                memory.write(address, &bytes)?;
+            }
             all.push(address);
             addresses.insert(name.clone(), address);
         }

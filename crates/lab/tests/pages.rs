@@ -31,7 +31,7 @@ fn experiments_exist() {
         .collect();
     let mut named = 0;
     for (page, word) in words() {
-        let of_lab = ["a100_", "ga106_", "tu_", "paper_"];
+        let of_lab = ["a100_", "ga106_", "tu_", "paper_", "rtx4090_"];
         if of_lab.iter().any(|prefix| word.starts_with(prefix)) {
             assert!(
                 known.contains(&word.as_str()),

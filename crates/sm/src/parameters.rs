@@ -15,6 +15,7 @@ use crate::front_end::stream_buffer::StreamBufferParameters;
 use crate::issue::IssueParameters;
 use crate::memory_unit::MemoryUnitParameters;
 use crate::memory_unit::set_index::L1dSettings;
+use crate::memory_unit::translation::TranslationParameters;
 use crate::port::PortParameters;
 use crate::register_file::RegisterFileParameters;
 use crate::units::SharedFloat64Parameters;
@@ -65,6 +66,8 @@ sm_parameters! {
     memory_unit: MemoryUnitParameters,
     /// L1 data cache.
     l1_data_cache: L1dSettings,
+    /// Translation of addresses that leave the SM.
+    translation: TranslationParameters,
     /// Constant cache for LDC.
     constant_load_cache: LoadConstantParameters,
     /// Port to the memory side.

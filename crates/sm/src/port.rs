@@ -1,5 +1,6 @@
 //! The SM's door to the memory side: packets out, so many per cycle, and who waits for each answer.
 
+use crate::memory_unit::translation::Translation;
 use source::{Cycle, Deferred, Line, Request, RequestId, RequestKind, Sector, SectorMask, SmId};
 
 hardware::parameters! {
@@ -42,7 +43,7 @@ pub enum Outstanding {
 pub struct Packet {
     /// What it asks for.
     pub kind: RequestKind,
-    /// The physical line.
+    /// The virtual line.
     pub line: Line,
     /// The sectors of it.
     pub sectors: SectorMask,
@@ -75,6 +76,8 @@ impl Packet {
 /// Packets of the present window and the table of unanswered ones.
 pub struct Port {
     sm: SmId,
+    /// From the virtual lines that come to the physical ones that leave.
+    pub translation: Translation,
     limit: u32,
     /// Turns of a cycle; a packet takes one at least.
     rate: u64,
@@ -101,9 +104,10 @@ const NONE: u32 = u32::MAX;
 
 impl Port {
     /// A quiet port.
-    pub fn new(sm: SmId, parameters: &PortParameters) -> Port {
+    pub fn new(sm: SmId, parameters: &PortParameters, translation: Translation) -> Port {
         Port {
             sm,
+            translation,
             limit: parameters.outstanding,
             rate: parameters.lines_per_cycle,
             cycle: 0,
@@ -138,7 +142,8 @@ impl Port {
         self.in_flight
     }
 
-    /// Sends a packet that leaves in cycle `now` or as soon as the port is free.
+    /// Sends a packet, virtually addressed, that leaves in cycle `now` or as soon as its translation is
+    /// at hand and the port is free.
     pub fn send(&mut self, now: u64, packet: Packet, waits: Outstanding) -> RequestId {
         let index = if self.free == NONE {
             self.table.push(waits);
@@ -155,6 +160,12 @@ impl Port {
         };
         self.in_flight += 1;
         self.sent += 1;
+        let (line, now) = match packet.kind {
+            RequestKind::Instruction | RequestKind::Constant => {
+                (self.translation.untimed(packet.line), now)
+            }
+            _ => self.translation.translate(packet.line, now),
+        };
         if self.cycle < now {
             self.cycle = now;
             self.taken = 0;
@@ -175,7 +186,7 @@ impl Port {
             sm: self.sm,
             id: RequestId(index),
             kind: packet.kind,
-            line: packet.line,
+            line,
             sectors: packet.sectors,
             whole: packet.whole,
             lanes: packet.lanes,

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use source::{
-    Cycle, Effect, Fault, Reply, Request, RequestId, SectorMask, SmId, Source, Token, WarpMask,
-    WarpSlot,
+    Cycle, Effect, Fault, PageTable, Reply, Request, RequestId, SectorMask, SmId, Source, Token,
+    WarpMask, WarpSlot,
 };
 
 use crate::barrier::Wait;
@@ -18,6 +18,7 @@ use crate::front_end::level1::{Level1, Purpose};
 use crate::hazard::{Hazard, HazardMode, Hazards, NO_HAZARD};
 use crate::memory_unit::MemoryUnit;
 use crate::memory_unit::copy_check::CopyCheck;
+use crate::memory_unit::translation::Translation;
 use crate::parameters::SmParameters;
 use crate::port::{Outstanding, Port};
 use crate::program::Program;
@@ -50,6 +51,8 @@ pub struct Launch {
     pub code_address: u64,
     /// Device address of the constant banks.
     pub constant_address: u64,
+    /// Where everything lies in device memory.
+    pub pages: Arc<PageTable>,
 }
 
 /// Why an SM stopped running.
@@ -174,7 +177,11 @@ impl Sm {
                 launch.code_address,
                 launch.constant_address,
             ),
-            port: Port::new(id, &parameters.sm_port),
+            port: Port::new(
+                id,
+                &parameters.sm_port,
+                Translation::new(&parameters.translation, Arc::clone(&launch.pages)),
+            ),
             inbox: VecDeque::with_capacity(256),
             warps: (0..slots).map(|_| Warp::default()).collect(),
             ctas: vec![Cta::default(); launch.ctas_per_sm as usize],
@@ -519,6 +526,15 @@ impl Sm {
         self.statistics.l1_store_misses += std::mem::take(&mut l1d.store_misses);
         self.statistics.l1_instruction_hits += std::mem::take(&mut self.level1.hits);
         self.statistics.l1_instruction_misses += std::mem::take(&mut self.level1.miss_count);
+        let translation = &mut self.port.translation;
+        let statistics = &mut self.statistics;
+        statistics.translations += std::mem::take(&mut translation.lookups);
+        statistics.translation_hits += std::mem::take(&mut translation.hits);
+        statistics.translation_misses += std::mem::take(&mut translation.misses);
+        statistics.translation_refills += std::mem::take(&mut translation.refills);
+        statistics.translation_refills_at_once = statistics
+            .translation_refills_at_once
+            .max(translation.most_refills);
         self.statistics.packets += std::mem::take(&mut self.port.sent);
         self.statistics.packets_most = self.port.most();
         self.statistics.l1_missing_most = self.unit.l1d.missing_most;

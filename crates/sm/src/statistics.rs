@@ -25,6 +25,16 @@ pub struct SmStatistics {
     pub l1_store_hits: u64,
     /// L1 data cache: other sector lookups of stores.
     pub l1_store_misses: u64,
+    /// Translations that packets of data looked for.
+    pub translations: u64,
+    /// Those at hand in the SM's buffer.
+    pub translation_hits: u64,
+    /// Those that waited for a refill.
+    pub translation_misses: u64,
+    /// Refills of the buffer; misses of one page under way share one.
+    pub translation_refills: u64,
+    /// Most refills of an SM under way at once.
+    pub translation_refills_at_once: u64,
     /// Global and local memory instructions handed over.
     pub global_instructions: u64,
     /// Sectors that they touched.
@@ -79,6 +89,13 @@ impl SmStatistics {
         self.l1_load_misses += other.l1_load_misses;
         self.l1_store_hits += other.l1_store_hits;
         self.l1_store_misses += other.l1_store_misses;
+        self.translations += other.translations;
+        self.translation_hits += other.translation_hits;
+        self.translation_misses += other.translation_misses;
+        self.translation_refills += other.translation_refills;
+        self.translation_refills_at_once = self
+            .translation_refills_at_once
+            .max(other.translation_refills_at_once);
         self.global_instructions += other.global_instructions;
         self.global_sectors += other.global_sectors;
         self.shared_instructions += other.shared_instructions;

@@ -103,6 +103,90 @@ fn ada_takes_40_cycles_a_hop() {
     assert_eq!(on(MemoryKind::SharedLoad, true, 4), 23);
 }
 
+/// MODEL.md §8.2: a load that misses L1 takes 11 cycles more where its page is none of the 16 that were
+/// used last, on whichever SM; one that hits L1 does not look for a translation.
+#[test]
+fn a_page_of_2_mib_too_many_takes_eleven_cycles_more() {
+    const PAGE: u64 = 2 << 20;
+    let chain = |places: &[u64], gpu: &str, more: &[&str], sm: u16| {
+        let mut steps = vec![Step::nop().stall(15)];
+        for &place in places {
+            let mut load = Step::memory(MemoryKind::GlobalLoad, false, 8, Some(20));
+            load.distance = place;
+            steps.push(load.write_counter(0).stall(2));
+            steps.push(Step::nop().waits(1).stall(15));
+        }
+        steps.push(Step::exit());
+        let mut bench = Bench::new(gpu, &[WARM, more].concat());
+        bench.sm = source::SmId(sm);
+        let (issued, sm) = bench.run_sm(&steps, 1, 300);
+        let cycles: Vec<u64> = (0..places.len() as u32)
+            .map(|load| cycle(&issued, 0, 2 * load + 2) - cycle(&issued, 0, 2 * load + 1))
+            .collect();
+        let counted = sm.statistics();
+        assert_eq!(
+            counted.translation_hits + counted.translation_misses,
+            counted.translations
+        );
+        (cycles, counted.translations, counted.translation_misses)
+    };
+    // Each load misses L1: another line of its page each time around.
+    let around = |pages: u64| -> Vec<u64> {
+        (0..3 * pages)
+            .map(|step| step % pages * PAGE + step / pages * 128)
+            .collect()
+    };
+    for sm in [0, 127] {
+        let (cycles, lookups, misses) = chain(&around(16), "rtx-4090", &[], sm);
+        assert_eq!((lookups, misses), (48, 16));
+        let [miss, hit] = [cycles[1], cycles[16]];
+        assert_eq!(miss, hit + 11);
+        assert!(cycles[..16].iter().all(|&cycles| cycles == miss));
+        assert!(cycles[16..].iter().all(|&cycles| cycles == hit));
+        let (cycles, lookups, misses) = chain(&around(17), "rtx-4090", &[], sm);
+        assert_eq!((lookups, misses), (51, 51));
+        assert!(cycles.iter().all(|&cycles| cycles == miss));
+        let off = ["translation.entries=0"];
+        let (cycles, _, misses) = chain(&around(17), "rtx-4090", &off, sm);
+        assert_eq!(misses, 0);
+        assert!(cycles.iter().all(|&cycles| cycles == hit));
+    }
+    // What L1 holds needs no translation, though 16 other pages came in between.
+    let mut places: Vec<u64> = (0..17).map(|page| page * PAGE).collect();
+    places.push(0);
+    let (cycles, lookups, _) = chain(&places, "rtx-4090", &[], 0);
+    assert_eq!((cycles[17], lookups), (40, 17));
+}
+
+/// An instruction beyond those that may wait for one packet tries again when it has come.
+#[test]
+fn merges_are_bounded() {
+    let run = |merges: &str| {
+        let mut steps = vec![Step::nop().stall(15)];
+        for n in 0..6 {
+            let load = Step::memory(MemoryKind::GlobalLoad, false, 4, Some(20 + n));
+            steps.push(load.write_counter(0).stall(2));
+        }
+        steps.push(Step::nop().waits(1).stall(15));
+        steps.push(Step::exit());
+        let bench = Bench::new("rtx-a6000", &[WARM, &[merges]].concat());
+        let (issued, sm) = bench.run_sm(&steps, 1, 300);
+        let counted = sm.statistics();
+        (
+            cycle(&issued, 0, 7) - cycle(&issued, 0, 6),
+            counted.l1_load_hits,
+            counted.l1_load_misses,
+            counted.translations,
+        )
+    };
+    let (waited, hits, misses, packets) = run("l1_data_cache.merges=48");
+    assert_eq!((hits, misses, packets), (0, 6, 1));
+    // With four, the last two find the sector when it has come.
+    let (longer, hits, misses, packets) = run("l1_data_cache.merges=4");
+    assert_eq!((hits, misses, packets), (2, 4, 1));
+    assert!(longer > waited, "{longer} after {waited}");
+}
+
 /// MODEL.md §6 and §7.1: a sub-core's memory unit holds four and one more on Ampere, three and one on
 /// Turing; the next load waits in Control until the first is handed over.
 #[test]

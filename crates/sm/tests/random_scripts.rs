@@ -16,6 +16,8 @@ const MACHINES: &[(&str, &[&str])] = &[
         &[
             "sm_port.outstanding=64",
             "l1_data_cache.outstanding=4",
+            "l1_data_cache.merges=1",
+            "translation.entries=1",
             "memory_unit.pending=2",
             "memory_unit.generators=1",
             "memory_unit.queue=1",

@@ -9,6 +9,7 @@ mod description;
 mod effect;
 mod fault;
 mod id;
+mod pages;
 mod port;
 mod queue;
 mod sight;
@@ -21,6 +22,7 @@ pub use fault::{Fault, FaultKind};
 pub use id::{
     CtaSlot, Cycle, LaneMask, Line, Pc, Sector, SectorMask, SmId, Token, WarpMask, WarpSlot,
 };
+pub use pages::PageTable;
 pub use port::{Deferred, Performed, Reply, Request, RequestId, RequestKind};
 pub use queue::Queue;
 pub use sight::{ReaderId, Register, ResultId, Sight};

@@ -80,6 +80,15 @@ pub enum Mode {
     Functional,
 }
 
+/// How pages lie in device memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Pages {
+    /// Neighbouring pages in neighbouring frames.
+    Contiguous,
+    /// In an order that a seed picks.
+    Shuffled,
+}
+
 /// What is done about hazards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
 pub enum Hazards {
@@ -159,6 +168,13 @@ pub struct RunArguments {
     #[arg(long, value_name = "BYTES", help_heading = "Simulation",
           value_parser = clap::value_parser!(u64).range(..=1_u64 << 40))]
     pub heap: Option<u64>,
+    /// How pages lie in device memory; contiguous unless the launch file says otherwise. Results are the
+    /// same for each.
+    #[arg(long, value_enum, help_heading = "Simulation")]
+    pub pages: Option<Pages>,
+    /// Picks the order of shuffled pages; 0 unless the launch file says otherwise.
+    #[arg(long, value_name = "N", help_heading = "Simulation")]
+    pub page_seed: Option<u64>,
     /// Give up after that many simulated cycles of one launch.
     #[arg(long, value_name = "N", default_value_t = device::DEFAULT_MAX_CYCLES, help_heading = "Simulation",
           value_parser = clap::value_parser!(u64).range(1..))]

@@ -54,6 +54,17 @@ fn slots_and_accesses_add_up() {
                     "{}",
                     file.display()
                 );
+                // Every packet of data is translated once.
+                assert_eq!(
+                    metric(launch, "tlb_hits.sum") + metric(launch, "tlb_misses.sum"),
+                    metric(launch, "tlb_lookups.sum"),
+                    "{}",
+                    file.display()
+                );
+                assert!(metric(launch, "tlb_refills.sum") <= metric(launch, "tlb_misses.sum"));
+                assert!(
+                    metric(launch, "tlb_lookups.sum") <= metric(launch, "l1tex2xbar_packets.sum")
+                );
                 let grid = launch["grid"].as_array().unwrap();
                 let ctas: u64 = grid.iter().map(|extent| extent.as_u64().unwrap()).product();
                 assert_eq!(metric(launch, "sm__ctas_launched.sum"), ctas);

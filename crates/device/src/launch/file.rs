@@ -11,6 +11,7 @@ use super::buffer::{Buffer, read_buffers};
 use super::check::{Check, read_checks};
 use super::document::{Document, LaunchFileError, Reading, Table, Value};
 use super::texture::{TextureObject, read_objects};
+use crate::options::Pages;
 
 /// Largest heap of device `malloc`.
 const MOST_HEAP: u64 = 1 << 40;
@@ -33,6 +34,10 @@ pub struct Workload {
     /// Bytes of the heap of device `malloc` (`cudaLimitMallocHeapSize`), unless the user says
     /// otherwise.
     pub heap: Option<u64>,
+    /// How pages lie in device memory, unless the user says otherwise.
+    pub pages: Option<Pages>,
+    /// Picks the order of shuffled pages, unless the user says otherwise.
+    pub page_seed: Option<u64>,
     /// Kernel launches, in order; each starts when the one before has ended.
     pub launches: Vec<KernelLaunch>,
     /// Device memory that the launches work on.
@@ -84,6 +89,8 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         "gpu",
         "title",
         "heap",
+        "pages",
+        "page_seed",
         "launch",
         "buffers",
         "textures",
@@ -110,6 +117,19 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         Some(value) => Some(value.integer(0..=MOST_HEAP, "a number of bytes, at most 2^40")?),
         None => None,
     };
+    let pages = top
+        .get("pages")
+        .map(|value| {
+            let expected = "\"contiguous\" or \"shuffled\"";
+            let name = value.string(expected)?;
+            let found = Pages::ALL.into_iter().find(|pages| pages.name() == name);
+            found.ok_or_else(|| value.error(format!("\"{name}\""), expected))
+        })
+        .transpose()?;
+    let page_seed = top
+        .get("page_seed")
+        .map(|value| value.integer(0..=i64::MAX as u64, "an integer from 0 on"))
+        .transpose()?;
     let buffers = read_buffers(top)?;
     let objects = read_objects(top, &buffers)?;
     let expected = "a list of tables, as in `[[launch]]`";
@@ -136,6 +156,8 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         architectures,
         gpu,
         heap,
+        pages,
+        page_seed,
         launches,
         buffers,
         objects,

@@ -171,6 +171,7 @@ impl Bench {
             watch: false,
             code_address: CODE_BASE,
             constant_address: CODE_BASE + (1 << 32),
+            pages: Default::default(),
         };
         self.beyond.flush();
         self.beyond.reset_statistics();

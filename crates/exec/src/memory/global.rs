@@ -1,7 +1,10 @@
 //! Device memory: allocations at 64-bit addresses, filled page by page on first write, so that an
 //! allocation costs what is written to it and not its size.
 
+use source::PageTable;
+
 use crate::error::ExecError;
+use crate::memory::pages::{End, PageOrder, Pages};
 use crate::service::console::{Console, Printed};
 use crate::service::heap::{BadFree, Heap, Request};
 
@@ -11,13 +14,14 @@ pub const FIRST_ADDRESS: u64 = 0x7f_0000_0000;
 /// Alignment of every allocation.
 pub const ALIGNMENT: u64 = 256;
 
-/// Alignment of large allocations, the driver's granularity.
-const LARGE_ALIGNMENT: u64 = 2 << 20;
+/// Bytes of a page that frames are handed out for, unless the caller says otherwise. An allocation of a
+/// page or more begins at one.
+const DEFAULT_PAGE_SIZE: u64 = 2 << 20;
 
 /// Bytes never allocated behind each allocation, so that running over its end is noticed.
 const GUARD: u64 = 256;
 
-/// Bytes of a page.
+/// Bytes of a block of host memory that holds contents.
 pub(crate) const PAGE: u64 = 1 << PAGE_BITS;
 const PAGE_BITS: u32 = 16;
 
@@ -43,6 +47,7 @@ pub struct GlobalMemory {
     next: u64,
     capacity: u64,
     used: u64,
+    frames: Pages,
     /// The heap of device `malloc`, once it is reserved.
     pub(crate) heap: Option<Heap>,
     /// What device code has printed.
@@ -68,13 +73,20 @@ impl GlobalMemory {
         GlobalMemory::with_capacity(DEFAULT_CAPACITY)
     }
 
-    /// Empty memory of `capacity` bytes.
+    /// Empty memory of `capacity` bytes in pages of 2 MiB.
     pub fn with_capacity(capacity: u64) -> GlobalMemory {
+        GlobalMemory::with_pages(capacity, DEFAULT_PAGE_SIZE, PageOrder::Contiguous)
+    }
+
+    /// Empty memory of `capacity` bytes in pages of `page_size`, a power of two and at least 256, whose
+    /// frames are handed out in `order`.
+    pub fn with_pages(capacity: u64, page_size: u64, order: PageOrder) -> GlobalMemory {
         GlobalMemory {
             allocations: Vec::new(),
             next: FIRST_ADDRESS,
             capacity,
             used: 0,
+            frames: Pages::new(capacity, page_size, order),
             heap: None,
             console: Console::default(),
         }
@@ -85,8 +97,9 @@ impl GlobalMemory {
     /// # Errors
     /// [`ExecError::OutOfMemory`].
     pub fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64, ExecError> {
-        let alignment = if bytes >= LARGE_ALIGNMENT {
-            LARGE_ALIGNMENT
+        let page_size = self.frames.page_size();
+        let alignment = if bytes >= page_size {
+            page_size
         } else {
             ALIGNMENT
         };
@@ -107,11 +120,20 @@ impl GlobalMemory {
         let free = self.capacity - self.used;
         let alignment = alignment.max(ALIGNMENT);
         let base = self.next.checked_next_multiple_of(alignment);
-        let (Some(base), true) = (base.filter(|base| base >> 47 == 0), bytes <= free) else {
+        let end = if bytes >= self.frames.page_size() {
+            End::Bottom
+        } else {
+            End::Top
+        };
+        let fits = |frames: &mut Pages, base| bytes <= free && frames.map(base, bytes, end);
+        let base = base
+            .filter(|base| base >> 47 == 0)
+            .filter(|&base| fits(&mut self.frames, base));
+        let Some(base) = base else {
             return Err(ExecError::OutOfMemory {
                 name: name.to_owned(),
                 bytes,
-                free,
+                free: free.min(self.frames.free()),
             });
         };
         self.used += bytes;
@@ -130,8 +152,9 @@ impl GlobalMemory {
     pub fn free(&mut self, address: u64) -> bool {
         match self.allocations.binary_search_by_key(&address, |a| a.base) {
             Ok(index) => {
-                self.used -= self.allocations[index].bytes;
-                self.allocations.remove(index);
+                let allocation = self.allocations.remove(index);
+                self.used -= allocation.bytes;
+                self.frames.unmap(allocation.base, allocation.bytes);
                 true
             }
             Err(_) => false,
@@ -148,6 +171,32 @@ impl GlobalMemory {
             self.heap = Some(Heap::new(base, bytes));
         }
         Ok(())
+    }
+
+    /// Frames for `bytes` bytes that the driver needs itself under a name for messages: code, constants,
+    /// local memory.
+    ///
+    /// # Errors
+    /// [`ExecError::OutOfMemory`].
+    pub fn reserve_frames(&mut self, bytes: u64, name: &str) -> Result<Vec<u32>, ExecError> {
+        self.frames
+            .reserve(bytes)
+            .ok_or_else(|| ExecError::OutOfMemory {
+                name: name.to_owned(),
+                bytes,
+                free: self.frames.free(),
+            })
+    }
+
+    /// The page table as it is now, with frames of the driver's at further addresses, by rising address.
+    pub fn page_table<'a>(&self, driver: impl IntoIterator<Item = (u64, &'a [u32])>) -> PageTable {
+        let page_bits = self.frames.page_bits();
+        let driver = driver.into_iter().flat_map(|(address, frames)| {
+            let first = address >> page_bits;
+            (first..).zip(frames.iter().copied())
+        });
+        // Both are in order; the driver's addresses lie below those that are allocated.
+        PageTable::new(page_bits, driver.chain(self.frames.mapped()))
     }
 
     /// Takes what device code has printed since the last time.
@@ -407,6 +456,56 @@ mod tests {
         assert_eq!(bytes, [0; 4]);
         assert_eq!(memory.resident_bytes(), PAGE);
         assert!(memory.read(last + 1, &mut bytes).is_err());
+    }
+
+    /// REGRESSIONS M6: virtual and physical addresses beyond 32 bits, a frame of its own for each page.
+    #[test]
+    fn six_gigabytes_lie_in_frames_of_their_own() {
+        const PAGE: u64 = 2 << 20;
+        const DRAM: u64 = 24 << 30;
+        for order in [PageOrder::Contiguous, PageOrder::Shuffled { seed: 7 }] {
+            let mut memory = GlobalMemory::with_pages(DRAM, PAGE, order);
+            let small = memory.allocate(100, "small").unwrap();
+            let base = memory.allocate(6 << 30, "large").unwrap();
+            let code = memory.reserve_frames(1, "code").unwrap();
+            let table = memory.page_table([(0x10_0000_0000, &code[..])]);
+            if order == PageOrder::Contiguous {
+                // Large allocations from the bottom, the rest from the top.
+                assert_eq!(table.physical(base), 0);
+                assert_eq!(table.physical(base + (5 << 30) + 77), (5 << 30) + 77);
+                assert_eq!(table.physical(small), DRAM - PAGE);
+                assert_eq!(table.physical(0x10_0000_0080), DRAM - 2 * PAGE + 0x80);
+            }
+            let pages = (0..6 << 30).step_by(PAGE as usize);
+            let addresses = pages.map(|offset| base + offset);
+            let mut frames: Vec<u64> = addresses
+                .chain([small, 0x10_0000_0000])
+                .map(|address| table.frame(address / PAGE))
+                .collect();
+            frames.sort_unstable();
+            let count = frames.len();
+            frames.dedup();
+            assert_eq!((frames.len(), count), (3074, 3074));
+            assert!(frames.iter().all(|&frame| frame < DRAM / PAGE));
+            assert!(frames.iter().any(|&frame| frame * PAGE > 1 << 32));
+        }
+    }
+
+    #[test]
+    fn frames_run_out_and_come_back() {
+        const PAGE: u64 = 2 << 20;
+        let mut memory = GlobalMemory::with_pages(8 * PAGE, PAGE, PageOrder::Contiguous);
+        let a = memory.allocate(5 * PAGE, "a").unwrap();
+        memory.reserve_frames(PAGE + 1, "code").unwrap();
+        // Bytes would be free, but a page for each is not.
+        let error = memory.allocate(PAGE + 1, "b").unwrap_err();
+        assert!(
+            matches!(error, ExecError::OutOfMemory { free: PAGE, .. }),
+            "{error}"
+        );
+        assert!(memory.reserve_frames(2 * PAGE, "local memory").is_err());
+        assert!(memory.free(a));
+        memory.allocate(PAGE + 1, "b").unwrap();
     }
 
     #[test]

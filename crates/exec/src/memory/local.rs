@@ -6,9 +6,14 @@ use crate::lanes::Lanes;
 /// Words of a group.
 const GROUP: usize = 32;
 
-/// Device address of the first byte of all local memory, below everything that is allocated. It
-/// only tells caches apart: values never pass through it.
-const BASE: u64 = 0x30_0000_0000;
+/// Device address of the first byte of all local memory, below everything that is allocated. Caches and
+/// the page table know it; values never pass through it.
+pub const LOCAL_BASE: u64 = 0x30_0000_0000;
+
+/// Bytes of device addresses that the threads of a warp with `bytes` bytes each take.
+pub(crate) fn warp_bytes(bytes: u32) -> u64 {
+    u64::from(bytes).next_multiple_of(16) * 32
+}
 
 /// Local memory of the 32 threads of one warp.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +35,7 @@ impl LocalMemory {
         self.groups
             .resize_with((bytes as usize).div_ceil(4 * GROUP), || None);
         self.bytes = bytes;
-        self.base = BASE + warp * (u64::from(bytes).next_multiple_of(16) * 32);
+        self.base = LOCAL_BASE + warp * warp_bytes(bytes);
     }
 
     /// Bytes of each thread.

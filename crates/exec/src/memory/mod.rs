@@ -3,7 +3,7 @@
 //! The way of an access: `access` (which instruction), `address` (lanes' addresses, surveyed and
 //! checked), `load_store`, `constant`, `matrix` and `copy` (what it does), then the spaces:
 //!
-//! * [`global`] — device memory: allocations and pages;
+//! * [`global`] — device memory: allocations and their bytes; [`pages`] — frames of the pages;
 //! * `generic` — which space a generic address lies in;
 //! * `local` — per-thread memory, interleaved over the lanes of a warp;
 //! * `shared` — a CTA's shared memory;
@@ -23,6 +23,7 @@ pub(crate) mod load_store;
 pub(crate) mod local;
 pub(crate) mod matrix;
 pub(crate) mod overlay;
+pub mod pages;
 pub(crate) mod port;
 pub(crate) mod sectors;
 pub(crate) mod shared;

@@ -13,6 +13,7 @@ pub mod l1d;
 pub mod record;
 pub mod set_index;
 pub mod stages;
+pub mod translation;
 
 use std::collections::VecDeque;
 

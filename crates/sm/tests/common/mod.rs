@@ -312,6 +312,8 @@ impl Source for Script {
 /// A bench of one SM.
 pub struct Bench {
     gpu: hardware::Gpu,
+    /// Which SM of the GPU it is.
+    pub sm: SmId,
 }
 
 impl Bench {
@@ -321,7 +323,7 @@ impl Bench {
         for assignment in overrides {
             gpu.set(assignment).unwrap();
         }
-        Bench { gpu }
+        Bench { gpu, sm: SmId(0) }
     }
 
     /// Runs `warps` warps of one CTA through `steps`; a packet is answered `latency` cycles later.
@@ -345,8 +347,9 @@ impl Bench {
             watch: false,
             code_address: 0x1000_0000,
             constant_address: 0x2000_0000,
+            pages: Default::default(),
         };
-        let mut sm = Sm::new(SmId(0), parameters, &launch);
+        let mut sm = Sm::new(self.sm, parameters, &launch);
         let mut source = Script {
             steps: Arc::new(steps.to_vec()),
             pcs: [0; 64],

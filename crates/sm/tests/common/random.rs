@@ -576,6 +576,7 @@ impl Bench {
             watch: false,
             code_address: 0x1000_0000,
             constant_address: 0x2000_0000,
+            pages: Default::default(),
         };
         let mut sm = Sm::new(SmId(0), parameters, &launch);
         let mut source = Machine {

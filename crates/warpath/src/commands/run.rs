@@ -10,7 +10,7 @@ use device::{Files, HazardMode, RunOptions, RunProgress, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::Style;
 
-use crate::cli::{Format, Hazards, HostIsa, Mode, RunArguments, UnknownOp};
+use crate::cli::{Format, Hazards, HostIsa, Mode, Pages, RunArguments, UnknownOp};
 use crate::failure::{Failure, Problem};
 use crate::input::{load_cubins_for, load_gpu, read_launch_file};
 
@@ -111,6 +111,11 @@ fn options(arguments: &RunArguments) -> RunOptions {
             UnknownOp::Nop => device::UnknownOp::Nop,
         },
         heap: arguments.heap,
+        pages: arguments.pages.map(|pages| match pages {
+            Pages::Contiguous => device::Pages::Contiguous,
+            Pages::Shuffled => device::Pages::Shuffled,
+        }),
+        page_seed: arguments.page_seed,
         host_isa: arguments.host_isa.map(|isa| match isa {
             HostIsa::Baseline => device::HostIsa::Baseline,
             HostIsa::Avx2 => device::HostIsa::Avx2,
@@ -210,6 +215,8 @@ fn workload_of(arguments: &RunArguments, cubins: &[Cubin]) -> Result<Workload, F
         architectures: None,
         gpu: None,
         heap: None,
+        pages: None,
+        page_seed: None,
         launches: vec![KernelLaunch {
             kernel: kernel.to_owned(),
             grid,
