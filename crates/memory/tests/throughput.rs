@@ -218,6 +218,65 @@ fn what_waits_for_a_slice_is_bounded_by_the_credits_of_all_sms() {
     );
 }
 
+/// REGRESSIONS.md M1: atomics cost their slice a turn per packet, wherever they go; only different
+/// slices work at the same time.
+#[test]
+fn atomics_go_at_the_rate_of_the_slices_they_reach() {
+    let ada = gpu("rtx-4090", &[]);
+    let packets = 7200_u32;
+    let cycles = |address: &dyn Fn(u32) -> (Line, u32)| {
+        let mut memory = MemorySystem::new(&ada).expect("a complete GPU");
+        let mut traffic = vec![Vec::new(); 128];
+        let send = |cycle, n: u32| {
+            let (line, sector) = address(n);
+            Request {
+                lanes: 16,
+                ..request(
+                    cycle + u64::from(n / 128),
+                    (n % 128) as u16,
+                    n,
+                    RequestKind::Reduction,
+                    line.sector(sector).0,
+                )
+            }
+        };
+        // Once to bring the lines into L2, then against the clock.
+        let start = 200_000;
+        for cycle in [0, start] {
+            for n in 0..packets {
+                traffic[(n % 128) as usize].push(send(cycle, n));
+            }
+        }
+        let got = driver::replay(&mut memory, &traffic, || 200, 1);
+        assert_eq!(got.statistics.l2_reductions, 2 * u64::from(packets));
+        let replies = got.replies.iter().flatten();
+        let last = replies.map(|reply| reply.cycle.0).max().expect("answers");
+        (last - start) as f64
+    };
+    let memory = MemorySystem::new(&ada).expect("a complete GPU");
+    let spread = lines(&memory, 36, 36);
+    let per_cycle = 1965.0 / 2600.0;
+    for (what, slices, took) in [
+        ("one word", 1.0, cycles(&|_| (spread[0], 0))),
+        ("sectors of one line", 1.0, cycles(&|n| (spread[0], n % 4))),
+        (
+            "lines of two slices",
+            2.0,
+            cycles(&|n| (spread[n as usize % 2], 0)),
+        ),
+        (
+            "lines of all slices",
+            36.0,
+            cycles(&|n| (spread[n as usize % 36], 0)),
+        ),
+    ] {
+        let busy = f64::from(packets) / per_cycle / slices;
+        // The way there and back comes on top.
+        let range = busy..busy + 400.0;
+        assert!(range.contains(&took), "{what}: {took}, slices busy {busy}");
+    }
+}
+
 #[test]
 fn queues_to_the_dram_stay_within_their_capacities() {
     let mix = driver::Mix {
