@@ -8,7 +8,7 @@
 use source::{Cycle, Effect, Fault, Pc, ReaderId, Register, ResultId, Sight, Source, WarpSlot};
 
 use crate::family::mbarrier::Arrival;
-use crate::family::{atomic, control_flow};
+use crate::family::{atomic, control_flow, uniform};
 use crate::lanes::{ALL, Lanes, lanes_of};
 use crate::lower::Address;
 use crate::memory::copy::put;
@@ -34,7 +34,26 @@ struct Held {
     /// Counts instructions, so that results can be put in the order of issue.
     order: u64,
     values: Vec<(Register, Lanes)>,
+    /// A predicate among them that keeps the lanes which it holds when they land.
+    joined: Option<u8>,
     copy: Copied,
+}
+
+impl Held {
+    /// What `register` holds once `value` of these results has been put over `old`.
+    fn over(&self, register: Register, value: &Lanes, old: &Lanes) -> Lanes {
+        let mut value = *value;
+        if self.joined.map(Register::Predicate) == Some(register) {
+            value[0] |= old[0];
+        }
+        value
+    }
+
+    fn value(&self, register: Register) -> Option<&Lanes> {
+        let mut values = self.values.iter();
+        let found = values.find(|(held, _)| *held == register);
+        found.map(|(_, value)| value)
+    }
 }
 
 /// Bytes that an LDGSTS has not written to shared memory yet.
@@ -234,8 +253,9 @@ impl SmState {
         for &(register, result) in sight.visible {
             under_way.save(warp, register);
             let held = &under_way.results[usize::from(result.0)];
-            if let Some((_, value)) = held.values.iter().find(|(r, _)| *r == register) {
-                warp.put(register, value, held.lanes);
+            if let Some(value) = held.value(register) {
+                let value = held.over(register, value, &warp.value(register));
+                warp.put(register, &value, held.lanes);
             }
         }
         for &register in sight.writes {
@@ -282,7 +302,13 @@ impl SmState {
         held.values.clear();
         held.copy.lanes = 0;
         held.lanes = written_lanes(&op, lanes);
+        held.joined = joined(&op);
         if done.is_ok() && lanes != 0 {
+            if let (Some(predicate), Op::Vector(Vector::Uniform(op))) = (held.joined, &op) {
+                // Its own lanes alone: with what it joins is known when they land.
+                warp.write_predicate(predicate, 0, ALL);
+                uniform::execute(op, warp, lanes);
+            }
             let values = sight.writes.iter().map(|&r| (r, warp.value(r)));
             held.values.extend(values);
             if effect.accesses {
@@ -313,8 +339,9 @@ impl SmState {
             return;
         }
         if warp.live {
-            for (register, value) in held.values.drain(..) {
-                warp.put(register, &value, held.lanes);
+            for (register, value) in &held.values {
+                let value = held.over(*register, value, &warp.value(*register));
+                warp.put(*register, &value, held.lanes);
             }
         }
         held.values.clear();
@@ -351,8 +378,8 @@ impl SmState {
             let held = &self.under_way.results[usize::from(result.0)];
             let source = kept.sources.iter_mut().find(|(r, _)| *r == register);
             if let Some((_, source)) = source {
-                let value = match held.values.iter().find(|(r, _)| *r == register) {
-                    Some((_, value)) => *value,
+                let value = match held.value(register) {
+                    Some(value) => held.over(register, value, source),
                     // It has landed.
                     None => warp.value(register),
                 };
@@ -565,6 +592,16 @@ fn written_lanes(op: &Op, lanes: u32) -> u32 {
         // The warp's matrices.
         Op::Vector(Vector::Tensor(_)) if lanes != 0 => ALL,
         _ => lanes,
+    }
+}
+
+/// The predicate that keeps the lanes which it holds when the result of `op` lands.
+fn joined(op: &Op) -> Option<u8> {
+    match *op {
+        Op::Vector(Vector::Uniform(uniform::Op::FromLane {
+            out, join: true, ..
+        })) if out != 7 => Some(out),
+        _ => None,
     }
 }
 

@@ -128,6 +128,9 @@ impl Machine {
         effect.arrived = false;
         effect.sleep = 0;
         effect.accesses = false;
+        if active == 0 {
+            return self.slip(place, pc, clock, port, effect);
+        }
         if let Op::Vector(op) = &micro.op {
             if lanes != 0 {
                 isa_dispatch::execute(launch.host(), op, warp, lanes);
@@ -137,6 +140,29 @@ impl Machine {
             return Ok(());
         }
         self.step_other(place, pc, clock, *micro, port, effect)
+    }
+
+    /// Executes an instruction behind the CTA barrier at which the warp in `place` waits: the timing model
+    /// issues some before the barrier takes hold ([`Effect::slips`]).
+    #[cold]
+    #[inline(never)]
+    fn slip<P: Port>(
+        &mut self,
+        place: usize,
+        pc: Pc,
+        clock: u64,
+        port: &mut P,
+        effect: &mut Effect,
+    ) -> Result<(), Box<Fault>> {
+        effect.next = pc;
+        let Some(wait) = self.warps[place].splits.slip(pc.0) else {
+            effect.blocked = true;
+            effect.slips = false;
+            return Ok(());
+        };
+        let done = self.step(place, pc, clock, port, effect);
+        self.warps[place].splits.wait_again(wait);
+        done
     }
 
     /// Executes the instruction at `pc` in `lanes` of the warp in `place` without moving on.
@@ -350,6 +376,7 @@ impl Machine {
         if splits.active == 0 {
             effect.ended = splits.live == 0;
             effect.blocked = !effect.ended;
+            effect.slips = effect.arrived && splits.wait_together();
         }
         Ok(())
     }

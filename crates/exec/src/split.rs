@@ -470,6 +470,39 @@ impl Splits {
         }
     }
 
+    /// Whether all lanes wait at one CTA barrier and stand at the same place.
+    pub(crate) fn wait_together(&self) -> bool {
+        let Some(first) = self.others.first() else {
+            return false;
+        };
+        let same = |split: &Split| split.wait == first.wait && split.pc == first.pc;
+        self.active == 0 && matches!(first.wait, Wait::Cta(_)) && self.others.iter().all(same)
+    }
+
+    /// The lanes run that [`Splits::wait_together`] at `pc`: what they wait for, to be given to
+    /// [`Splits::wait_again`].
+    pub(crate) fn slip(&mut self, pc: u32) -> Option<Wait> {
+        let first = *self.others.first()?;
+        if first.pc != pc || !self.wait_together() {
+            return None;
+        }
+        self.pc = pc;
+        self.active = self.others.iter().fold(0, |lanes, split| lanes | split.lanes);
+        self.others.clear();
+        Some(first.wait)
+    }
+
+    /// The running lanes wait as before they slipped past their barrier.
+    pub(crate) fn wait_again(&mut self, wait: Wait) {
+        self.others.push(Split {
+            pc: self.pc,
+            lanes: self.active,
+            wait,
+            yielded: false,
+        });
+        self.active = 0;
+    }
+
     /// Lanes that wait at CTA barrier `b`.
     pub(crate) fn at_cta_barrier(&self, b: u8) -> u32 {
         self.waiting_at(Wait::Cta(b))

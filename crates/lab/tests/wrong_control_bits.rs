@@ -319,3 +319,19 @@ fn copies_to_shared_memory_are_seen_when_they_are_complete() {
         assert_eq!(rows[1].hazards, 0);
     }
 }
+
+/// R2UR.OR joins with what its predicate holds when its result lands: compilers put it two cycles behind the
+/// instruction that writes the predicate.
+#[test]
+fn a_joined_predicate_is_read_when_the_result_lands() {
+    // Lane 0's value is the one taken, so only what is joined can set its predicate.
+    let sass = "[B------:R-:W-:Y:S15] ISETP.{X}.AND P1, PT, RZ, RZ, PT ;\n\
+                [B------:R-:W-:-:S02] PLOP3.LUT P1, PT, P1, PT, PT, 0xf, 0x0 ;\n\
+                [B------:R-:W-:Y:S15] R2UR.OR P1, UR4, R18 ;\n\
+                [B------:R-:W-:Y:S15] NOP ;\n\
+                [B------:R-:W-:Y:S15] SEL R24, R26, RZ, P1 ;";
+    let variants = ["EQ", "NE"].map(|test| (test.to_owned(), test.to_owned()));
+    let rows = rows("h100-pcie", 32, sass, &variants);
+    let told: Vec<_> = rows.iter().map(|row| (value(row), row.hazards)).collect();
+    assert_eq!(told, [(Ok(0), 0), (Ok(1000), 0)]);
+}

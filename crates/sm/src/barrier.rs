@@ -1,5 +1,9 @@
 //! CTA barriers in time (MODEL.md §2.4, trap T29; DESIGN.md H5). Who has arrived as far as values go is
 //! the source's business; here it is when the hardware lets the warps go.
+//!
+//! BAR holds its warp some cycles after its issue, whoever else has arrived. What it is to keep apart must
+//! not slip past before that: instructions of the memory unit and control flow, which compilers put right
+//! behind it, wait in any case.
 
 use source::{Source, WarpMask, WarpSlot};
 
@@ -29,10 +33,12 @@ pub struct Wait {
 }
 
 impl Sm {
-    /// The warp in `slot` has issued a CTA-barrier instruction.
+    /// The warp in `slot` has issued the CTA-barrier instruction at `pc`, or is blocked since it issued
+    /// another one.
     #[inline(never)]
-    pub(crate) fn arrives_at_barrier(&mut self, slot: u8, blocked: bool, released: WarpMask) {
+    pub(crate) fn arrives_at_barrier(&mut self, pc: u32, slot: u8, released: WarpMask) {
         let now = self.now;
+        let (blocked, slips) = (self.effect.blocked, self.effect.slips);
         let warp = &mut self.warps[slot as usize];
         warp.arrival_left = warp.unhanded;
         if blocked || released >> slot & 1 == 1 {
@@ -42,13 +48,12 @@ impl Sm {
                 wait.warps &= !(1 << slot);
             }
         }
-        if blocked {
+        if blocked && !slips {
             self.hold(slot, Hold::Barrier);
-        } else if released >> slot & 1 == 1 {
-            // The last to arrive. One that only arrives (BAR.ARV), or whose other lanes run on, is
-            // not held.
+        } else if blocked || released >> slot & 1 == 1 {
+            // One that only arrives (BAR.ARV), or whose other lanes run on, is not held.
             let generation = self.warps[slot as usize].barrier_generation;
-            let cycle = now + self.parameters.barrier.hold;
+            let cycle = now + self.program.rows[pc as usize].barrier_hold as u64;
             self.wheel
                 .schedule(cycle, Event::BarrierHolds { slot, generation });
         }

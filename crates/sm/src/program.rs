@@ -134,6 +134,10 @@ pub struct Row {
     pub writes: (u32, u8),
     /// Transfer cycles of a shared FP64 instruction.
     pub float64_transfer: u16,
+    /// Whether it may be issued behind a CTA barrier that has not taken hold yet.
+    slips: bool,
+    /// Cycles from the issue of a CTA barrier until it holds the warp.
+    pub barrier_hold: u8,
 }
 
 impl Row {
@@ -286,6 +290,7 @@ impl Program {
             let row = program.row(description, &table, gpu, parameters, registers)?;
             program.rows.push(row);
         }
+        program.shorten_holds();
         Ok(Arc::new(program))
     }
 
@@ -433,7 +438,37 @@ impl Program {
                 + register_sources * float64.transfer_register
                 + float64.sources.saturating_sub(register_sources))
                 as u16,
+            slips: path == Path::Fixed
+                && matches!(description.special, Special::None | Special::Clock)
+                && match timing.unit {
+                    Unit::Branch => false,
+                    Unit::Miscellaneous => description.class == sass::Class::Nop,
+                    _ => true,
+                },
+            barrier_hold: parameters.barrier.hold as u8,
         })
+    }
+
+    /// Lets barriers hold before the first instruction behind them that may not slip past could be issued.
+    fn shorten_holds(&mut self) {
+        for pc in 0..self.rows.len() {
+            if self.rows[pc].special != Special::CtaBarrier {
+                continue;
+            }
+            let mut hold = self.rows[pc].barrier_hold;
+            let mut earliest = self.rows[pc].distance;
+            for row in &self.rows[pc + 1..] {
+                if earliest >= hold {
+                    break;
+                }
+                if !row.slips {
+                    hold = earliest;
+                    break;
+                }
+                earliest = earliest.saturating_add(row.distance);
+            }
+            self.rows[pc].barrier_hold = hold;
+        }
     }
 
     /// General-register operands of a fixed-latency instruction that use ports and the reuse cache.

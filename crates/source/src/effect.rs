@@ -16,6 +16,9 @@ pub struct Effect {
     pub ended: bool,
     /// The warp has no runnable lane until a CTA barrier releases it.
     pub blocked: bool,
+    /// Set with `blocked`: all its lanes wait at one CTA barrier, behind which they stand together. The
+    /// barrier takes hold some cycles later, and until then the warp may be issued as if it did not wait.
+    pub slips: bool,
     /// Warps of this SM whose CTA barrier this instruction completed (itself included if it waited):
     /// as far as values go they may run on. The timing model adds the hardware's delays.
     pub released: WarpMask,
@@ -38,6 +41,7 @@ impl Effect {
             active: 0,
             ended: false,
             blocked: false,
+            slips: false,
             released: 0,
             arrived: false,
             sleep: 0,

@@ -13,10 +13,6 @@ fn is_large(file: &std::path::Path) -> bool {
     file.file_stem().is_some_and(|stem| stem == "vadd_16m")
 }
 
-/// Kernels that `--hazards emulate` gets wrong, with their architecture: R2UR.OR joins with what its predicate
-/// holds when its result lands, not at issue (docs/hazards.md).
-const WRONG_EMULATED: &[(&str, &str)] = &[("texture/handles.toml", "sm_90")];
-
 /// Runs every kernel that has code for GPU number `number` of the list. Two threads against one are
 /// compared for every fourth kernel, another fourth per architecture: what threads could change
 /// (windows, dispatch, order at the slices) does not depend on the architecture. Of another fourth the
@@ -41,9 +37,7 @@ fn every_kernel(number: usize) {
                 file.display()
             );
         }
-        let is_wrong = |&(name, of): &(&str, &str)| file.ends_with(name) && of == architecture;
-        let is_wrong = WRONG_EMULATED.iter().any(is_wrong);
-        if !is_wrong && (sweep || position % 4 == (number + 2) % 4) {
+        if sweep || position % 4 == (number + 2) % 4 {
             let arguments = ["--gpu", gpu, "--hazards", "emulate", "--threads", "1"];
             assert!(
                 one == run(file, &arguments),
