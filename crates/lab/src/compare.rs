@@ -1,8 +1,11 @@
 //! What was expected beside what came out, and whether the two agree.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::document::Experiment;
+use crate::series;
 
 /// Share of the measured cycles by which an inexact row may differ.
 const TOLERANCE: f64 = 0.1;
@@ -42,6 +45,9 @@ pub struct Observation {
     /// The closing clocks of all warps, relative to the earliest opening one, sorted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closings: Option<Vec<i64>>,
+    /// Windows of several warps or values of a key, by the row's key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lists: Option<BTreeMap<String, Vec<f64>>>,
 }
 
 /// What is to be thought of a row.
@@ -104,7 +110,10 @@ pub fn expectation(row: &toml::Table, address: &dyn Fn(&str) -> Option<u64>) -> 
             };
             rows.iter().filter_map(one).collect()
         });
+    let lists = series::lists(row).into_iter();
+    let lists: BTreeMap<_, _> = lists.map(|list| (list.key, list.expected)).collect();
     Observation {
+        lists: (!lists.is_empty()).then_some(lists),
         cycles: number("cycles").or_else(|| number("steady")),
         value,
         fault: row
@@ -197,6 +206,15 @@ pub fn judge(
     {
         let told = measured.closings.as_deref().unwrap_or_default();
         wrong.push(format!("closings {told:?} instead of {closings:?}"));
+    }
+    for list in series::lists(row) {
+        let all = measured.lists.as_ref();
+        let told = all.and_then(|lists| lists.get(&list.key));
+        if !told.is_some_and(|told| list.agrees(told, TOLERANCE)) {
+            let told = told.map_or(&[][..], |told| told);
+            let (key, expected) = (&list.key, &list.expected);
+            wrong.push(format!("{key} {told:?} instead of {expected:?}"));
+        }
     }
     if *expected == Observation::default() {
         wrong.push("nothing here that can be compared".to_owned());

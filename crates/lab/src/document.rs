@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use crate::error::LabError;
+use crate::series;
 
 /// The schema of lab files that is read.
 const SCHEMA: i64 = 1;
@@ -96,6 +97,11 @@ pub struct Frame {
     pub grid: Option<u32>,
     /// Threads of a CTA in place of the experiment's.
     pub block: Option<u32>,
+    /// The key of `sub` that says how many warps a CTA has.
+    pub warps_of: Option<String>,
+    /// Settings of the GPU, as a row's.
+    #[serde(default)]
+    pub set: Vec<String>,
     /// Values of keys that no row gives.
     #[serde(default, rename = "let")]
     pub bindings: BTreeMap<String, String>,
@@ -189,6 +195,8 @@ fn check(row: &toml::Table) -> Result<(), String> {
             ),
             "set" => (all(value, &toml::Value::is_str), "a list of \"key=value\""),
             "sub" => (value.is_table(), "a table"),
+            "step" => (number(value), "a number"),
+            key if series::is_list(key) => (all(value, &number), "a list of windows"),
             _ => continue,
         };
         if !holds {

@@ -2,8 +2,8 @@
 //!
 //! In the order of an experiment: [`document`] reads a lab file, [`built_in`] holds those of `lab/`,
 //! [`expand`] makes a variant's code, [`kernel`] puts its frame around it, [`assembled`] makes a cubin of
-//! it, [`run`] runs it, [`compare`] judges what came out. [`disassembled`] is the way back from a cubin to
-//! text.
+//! it, [`run`] runs it (`series` for rows with lists), [`compare`] judges what came out. [`disassembled`] is
+//! the way back from a cubin to text.
 
 pub mod assembled;
 pub mod built_in;
@@ -14,6 +14,7 @@ pub mod error;
 pub mod expand;
 pub mod kernel;
 pub mod run;
+mod series;
 
 pub use assembled::new_cubin;
 pub use compare::{Judgement, Observation, Row, Value};

@@ -15,6 +15,7 @@ use crate::compare::{Judgement, Observation, Row, Value, expectation, is_exact, 
 use crate::document::{Document, Experiment, Frame};
 use crate::error::LabError;
 use crate::kernel::{self, Variant};
+use crate::series;
 
 /// Cycles after which an experiment is given up.
 const MOST_CYCLES: u64 = 20_000_000;
@@ -203,8 +204,8 @@ impl Bench {
             variant: variant.to_owned(),
             reason,
         };
-        for assignment in settings(row).map_err(wrong)? {
-            gpu.set(&assignment)?;
+        for assignment in frame.set.iter().chain(&settings(row).map_err(wrong)?) {
+            gpu.set(assignment)?;
         }
         let values = substitutions(row).map_err(wrong)?;
         let architecture = gpu.architecture();
@@ -218,6 +219,7 @@ impl Bench {
             experiment,
             frame,
             row,
+            values: &values,
             variant: &text,
             cubin: &cubin,
         };
@@ -237,6 +239,9 @@ impl Bench {
         row: &toml::Table,
         name: &str,
     ) -> Result<Row, LabError> {
+        if !series::lists(row).is_empty() {
+            return self.row_of_lists(experiment, frame, variant, row, name);
+        }
         let (text, ended) = self.ended(experiment, frame, variant, row, name, false)?;
         let expected = expectation(row, &|name| ended.addresses.get(name).copied());
         let measured = ended.observe(frame, &text, row, &expected);
@@ -253,6 +258,66 @@ impl Bench {
             expected,
             measured,
             hazards: ended.hazards,
+            notes,
+        })
+    }
+}
+
+impl Bench {
+    /// A row that holds lists: a run for each value that one of them names.
+    fn row_of_lists(
+        &mut self,
+        experiment: &Experiment,
+        frame: &Frame,
+        variant: &str,
+        row: &toml::Table,
+        name: &str,
+    ) -> Result<Row, LabError> {
+        let lists = series::lists(row);
+        let mut runs: BTreeMap<String, BTreeMap<u32, Vec<f64>>> = BTreeMap::new();
+        let mut hazards = 0;
+        for list in &lists {
+            for value in list.values() {
+                let of_name = runs.entry(list.name.clone()).or_default();
+                if of_name.contains_key(&value) {
+                    continue;
+                }
+                let mut one = row.clone();
+                let sub = one
+                    .entry("sub")
+                    .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+                if let Some(sub) = sub.as_table_mut() {
+                    sub.insert(list.name.clone(), toml::Value::Integer(value.into()));
+                }
+                let (_, ended) = self.ended(experiment, frame, variant, &one, name, false)?;
+                hazards += ended.hazards;
+                let windows = ended.stamps(frame).into_iter();
+                let windows = windows.map(|(closed, opened)| closed.wrapping_sub(opened).into());
+                of_name.insert(value, windows.collect());
+            }
+        }
+        let expected = expectation(row, &|_| None);
+        let measured = lists.iter().filter_map(|list| {
+            let measured = list.measured(runs.get(&list.name)?)?;
+            Some((list.key.clone(), measured))
+        });
+        let measured = Observation {
+            lists: Some(measured.collect()),
+            ..Observation::default()
+        };
+        let (pass, notes) = match judge(experiment, row, &expected, &measured) {
+            Judgement::Passed => (true, Vec::new()),
+            Judgement::Failed(notes) => (false, notes),
+        };
+        Ok(Row {
+            experiment: experiment.id.clone(),
+            variant: variant.to_owned(),
+            gpu: name.to_owned(),
+            exact: is_exact(experiment, row),
+            pass,
+            expected,
+            measured,
+            hazards,
             notes,
         })
     }
@@ -300,6 +365,7 @@ struct Run<'a> {
     experiment: &'a Experiment,
     frame: &'a Frame,
     row: &'a toml::Table,
+    values: &'a BTreeMap<String, String>,
     variant: &'a Variant,
     cubin: &'a [u8],
 }
@@ -337,7 +403,12 @@ impl Run<'_> {
         let of_row = |key: &str| u32::try_from(self.row.get(key)?.as_integer()?).ok();
         let grid = of_row("grid").or(self.frame.grid);
         let grid = grid.unwrap_or(self.experiment.grid);
-        let block = of_row("block").or(self.frame.block);
+        let warps = || {
+            let key = self.frame.warps_of.as_ref()?;
+            let warps: u32 = self.values.get(key)?.parse().ok()?;
+            warps.checked_mul(LANES as u32)
+        };
+        let block = of_row("block").or_else(warps).or(self.frame.block);
         let block = block.unwrap_or(self.experiment.block);
         let words = grid as usize * block as usize * self.variant.stored.len();
         let memory = device.memory_mut();

@@ -84,6 +84,8 @@ pub enum Event {
         sub_core: u8,
         purpose: u8,
     },
+    /// A line that missed the shared instruction and constant cache is filled.
+    LineFills { miss: u16 },
     /// The oldest FP64 instruction of this sub-core is ready for the shared FP64 unit.
     Float64HandOver { sub_core: u8 },
 }

@@ -10,7 +10,7 @@ use crate::dependence::DependenceParameters;
 use crate::fence::FenceParameters;
 use crate::front_end::fetch::FetchParameters;
 use crate::front_end::level0::Level0Parameters;
-use crate::front_end::level1::Level1Parameters;
+use crate::front_end::level1::{LargerParameters, Level1Parameters};
 use crate::front_end::stream_buffer::StreamBufferParameters;
 use crate::issue::IssueParameters;
 use crate::memory_unit::MemoryUnitParameters;
@@ -52,6 +52,8 @@ sm_parameters! {
     stream_buffer: StreamBufferParameters,
     /// L1 instruction and L1.5 constant cache.
     l1_instruction_cache: Level1Parameters,
+    /// Instruction and constant cache behind it.
+    larger_instruction_cache: LargerParameters,
     /// Issue.
     issue: IssueParameters,
     /// Dependences between instructions of a warp.

@@ -174,6 +174,7 @@ impl Sm {
             ),
             level1: Level1::new(
                 &parameters.l1_instruction_cache,
+                &parameters.larger_instruction_cache,
                 launch.code_address,
                 launch.constant_address,
             ),
@@ -475,6 +476,7 @@ impl Sm {
             } => {
                 self.line_arrives(line, sub_core, Purpose::from_number(purpose));
             }
+            Event::LineFills { miss } => self.level1.fill(&mut self.wheel, miss, self.now),
             Event::Float64HandOver { sub_core } => self.float64_hand_over(sub_core as usize),
         }
     }

@@ -53,12 +53,6 @@ impl Tags {
         }
     }
 
-    /// Whether `line` is present, without marking it.
-    pub fn contains(&self, line: u32) -> bool {
-        let start = self.set(line);
-        self.lines[start..start + self.ways].contains(&line)
-    }
-
     /// Brings `line` in, in place of the least recently used one of its set.
     pub fn fill(&mut self, line: u32, now: u64) {
         if self.touch(line, now) {
@@ -94,7 +88,7 @@ mod tests {
         tags.fill(2, 2);
         assert!(tags.touch(1, 3));
         tags.fill(3, 4);
-        assert!(tags.contains(1) && tags.contains(3) && !tags.contains(2));
+        assert!(tags.touch(1, 9) && tags.touch(3, 9) && !tags.touch(2, 9));
         assert_eq!(tags.generation(), 1);
     }
 }

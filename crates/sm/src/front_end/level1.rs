@@ -1,6 +1,6 @@
-//! The L1 instruction and L1.5 constant cache, one array shared by the SM, and the link between it and
-//! the L0 caches: 39 cycles each way, one request and one reply per cycle, served in rotation
-//! (MODEL.md §4, trap T12).
+//! The L1 instruction and L1.5 constant cache, one array shared by the SM, the larger cache behind it where
+//! there is one, and the link between it and the L0 caches: 39 cycles each way, one request per cycle,
+//! served in rotation (MODEL.md §4, trap T12).
 
 use crate::event::Event;
 use crate::port::{Outstanding, Port};
@@ -19,6 +19,24 @@ hardware::parameters! {
         line_bytes: u32, "bytes", 32..=1024;
         /// Cycles of the link between L0 and L1, each way.
         link: u64, "cycles", 1..=512;
+        /// Cycles for which a constant line takes the link on its way back.
+        constant_interval: u64, "cycles", 1..=64;
+        /// Cycles between two lines that come from L2.
+        fill_interval: u64, "cycles", 1..=512;
+    }
+}
+
+hardware::parameters! {
+    /// A larger instruction and constant cache behind the L1's.
+    pub struct LargerParameters = "larger_instruction_cache" {
+        /// Sets; 0 if there is no such cache.
+        sets: u32, "sets", 0..=8192;
+        /// Ways per set.
+        ways: u32, "ways", 1..=256;
+        /// Cycles from a miss in L1 to a line that is here.
+        latency: u64, "cycles", 1..=1000;
+        /// Cycles between two lines out of it.
+        interval: u64, "cycles", 1..=512;
     }
 }
 
@@ -65,9 +83,19 @@ struct Miss {
 /// Marks the numbers of constant lines, so that both kinds share the array without clashing.
 const CONSTANT_LINES: u32 = 1 << 31;
 
+/// The cache behind the shared array.
+struct Larger {
+    tags: Tags,
+    latency: u64,
+    interval: u64,
+    /// First cycle in which it can give the next line.
+    free: u64,
+}
+
 /// The shared array, its misses and the two directions of the link.
 pub struct Level1 {
     tags: Tags,
+    larger: Option<Larger>,
     line_bytes: u32,
     link: u64,
     code_address: u64,
@@ -75,6 +103,10 @@ pub struct Level1 {
     misses: Vec<Miss>,
     free_misses: Vec<u16>,
     reply_free: u64,
+    constant_interval: u64,
+    fill_interval: u64,
+    /// First cycle in which the next line from L2 can be filled.
+    fill_free: u64,
     /// A LinkRequest event is scheduled.
     pub armed: bool,
     /// Client served last.
@@ -87,9 +119,20 @@ pub struct Level1 {
 
 impl Level1 {
     /// An empty cache; code and constants lie at these device addresses.
-    pub fn new(parameters: &Level1Parameters, code_address: u64, constant_address: u64) -> Level1 {
+    pub fn new(
+        parameters: &Level1Parameters,
+        larger: &LargerParameters,
+        code_address: u64,
+        constant_address: u64,
+    ) -> Level1 {
         Level1 {
             tags: Tags::new(parameters.sets, parameters.ways),
+            larger: (larger.sets > 0).then(|| Larger {
+                tags: Tags::new(larger.sets, larger.ways),
+                latency: larger.latency,
+                interval: larger.interval,
+                free: 0,
+            }),
             line_bytes: parameters.line_bytes,
             link: parameters.link,
             code_address,
@@ -97,6 +140,9 @@ impl Level1 {
             misses: Vec::new(),
             free_misses: Vec::new(),
             reply_free: 0,
+            constant_interval: parameters.constant_interval,
+            fill_interval: parameters.fill_interval,
+            fill_free: 0,
             armed: false,
             last_served: MEMORY_UNIT,
             hits: 0,
@@ -125,7 +171,11 @@ impl Level1 {
 
     fn reply(&mut self, wheel: &mut Wheel, waiter: Waiter, now: u64) {
         let leaves = now.max(self.reply_free);
-        self.reply_free = leaves + 1;
+        self.reply_free = leaves
+            + match waiter.purpose {
+                Purpose::Constant => self.constant_interval,
+                Purpose::Demand | Purpose::Prefetch => 1,
+            };
         let event = Event::LinkReply {
             line: waiter.line,
             sub_core: waiter.client,
@@ -181,6 +231,14 @@ impl Level1 {
         miss.line = key;
         miss.sectors_left = sectors as u8;
         miss.waiters.push(waiter);
+        if let Some(larger) = &mut self.larger
+            && larger.tags.touch(key, now)
+        {
+            let comes = (now + larger.latency).max(larger.free);
+            larger.free = comes + larger.interval;
+            wheel.schedule(comes, Event::LineFills { miss: index });
+            return;
+        }
         let (base, kind) = if constant {
             (self.constant_address, RequestKind::Constant)
         } else {
@@ -199,10 +257,27 @@ impl Level1 {
     /// Sectors of a missing line came back from L2.
     pub fn sectors_arrive(&mut self, wheel: &mut Wheel, miss: u16, sectors: SectorMask, now: u64) {
         let entry = &mut self.misses[miss as usize];
-        entry.sectors_left -= sectors.count_ones() as u8;
-        if entry.sectors_left > 0 {
+        let left = entry.sectors_left - sectors.count_ones() as u8;
+        if left > 0 {
+            entry.sectors_left = left;
             return;
         }
+        if let Some(larger) = &mut self.larger {
+            larger.tags.fill(entry.line, now);
+        }
+        let fills = now.max(self.fill_free);
+        self.fill_free = fills + self.fill_interval;
+        if fills == now {
+            self.fill(wheel, miss, now);
+        } else {
+            wheel.schedule(fills, Event::LineFills { miss });
+        }
+    }
+
+    /// A missing line is here: those that waited for it are answered.
+    pub fn fill(&mut self, wheel: &mut Wheel, miss: u16, now: u64) {
+        let entry = &mut self.misses[miss as usize];
+        entry.sectors_left = 0;
         let mut waiters = std::mem::take(&mut entry.waiters);
         self.tags.fill(entry.line, now);
         self.free_misses.push(miss);

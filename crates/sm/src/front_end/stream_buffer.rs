@@ -90,9 +90,23 @@ impl StreamBuffer {
         self.next_line += 1;
     }
 
-    /// Ends the stream: the wanted line is in L0 already, pending there, or outside the code.
+    /// The wanted line need not be asked for: a demand has.
+    pub fn skip(&mut self) {
+        self.next_line += 1;
+    }
+
+    /// Ends the stream: the wanted line is outside the code.
     pub fn stop(&mut self) {
         self.active = false;
+    }
+
+    /// L0 held `line` when it was fetched from: if it is the head, that has come for nothing.
+    #[inline]
+    pub fn passed(&mut self, line: u32) {
+        let head = self.entries.front();
+        if head.is_some_and(|head| head.line == line) && !self.head_claimed {
+            self.entries.pop_front();
+        }
     }
 
     /// A prefetched line arrived. True if it is the claimed head: it moves on to L0 now.
@@ -136,6 +150,19 @@ mod tests {
         assert!(stream.arrive(11));
         stream.pop();
         assert_eq!(stream.wanted(), Some(13));
+    }
+
+    #[test]
+    fn a_line_that_l0_held_makes_room_for_the_next() {
+        let mut stream = StreamBuffer::new(1);
+        stream.demand(10);
+        stream.requested();
+        assert_eq!(stream.wanted(), None);
+        stream.passed(12);
+        assert_eq!(stream.wanted(), None, "not the head");
+        stream.passed(11);
+        assert_eq!(stream.wanted(), Some(12));
+        assert!(!stream.arrive(11), "its late reply is dropped");
     }
 
     #[test]
