@@ -487,7 +487,10 @@ impl Splits {
             return None;
         }
         self.pc = pc;
-        self.active = self.others.iter().fold(0, |lanes, split| lanes | split.lanes);
+        self.active = self
+            .others
+            .iter()
+            .fold(0, |lanes, split| lanes | split.lanes);
         self.others.clear();
         Some(first.wait)
     }
