@@ -8,6 +8,18 @@ const MISSING: &[(&str, &str)] = &[
     ("a100_cggty_13_warps/", "trace"),
 ];
 
+/// Other rows that are not met yet, each with what is missing.
+const NOT_CLOSE: &[(&str, &str)] = &[
+    // Its code came from beyond L2, at a rate that no other row tells.
+    ("tu_rf_bank_conflict_64/FFMA_", "a cold start"),
+    // A packet for every sector: the loads in front of the barrier come back 4 cycles apart, not 2.
+    ("a100_lds_queue_4_subcores/N0", "requests of whole lines"),
+    (
+        "a100_lds_queue_active_subcores/active4",
+        "requests of whole lines",
+    ),
+];
+
 fn rows(pattern: &str) -> Vec<Row> {
     let mut bench = Bench::new(&[]).expect("the built-in files");
     let mut rows = Vec::new();
@@ -24,7 +36,7 @@ fn rows(pattern: &str) -> Vec<Row> {
 }
 
 #[test]
-fn exact_rows_are_met() {
+fn rows_are_met() {
     let mut wrong = Vec::new();
     let mut passed = 0;
     let rows = rows("");
@@ -38,6 +50,12 @@ fn exact_rows_are_met() {
                 wrong.push(format!("{name} is met now: {why} is no longer missing"))
             }
             (false, None) => wrong.push(format!("{name}: {row:?}")),
+        }
+    }
+    for row in rows.iter().filter(|row| !row.exact && !row.pass) {
+        let name = format!("{}/{}", row.experiment, row.variant);
+        if !NOT_CLOSE.iter().any(|(known, _)| name.starts_with(known)) {
+            wrong.push(format!("{name}: {row:?}"));
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
