@@ -31,7 +31,10 @@ impl Sm {
     pub fn under_way(&self) -> UnderWay {
         let stages = self.unit.stages.iter().map(|stages| stages.len());
         let latched = |sub: &crate::sub_core::SubCore| {
-            sub.control.iter().len() + sub.allocate.iter().len() + sub.float64_queued as usize
+            sub.control.iter().len()
+                + sub.throttled.iter().len()
+                + sub.allocate.iter().len()
+                + sub.float64_queued as usize
         };
         UnderWay {
             records: self.unit.records.in_use(),

@@ -1,9 +1,11 @@
-//! Control: the stage behind issue (MODEL.md §3). Fixed-latency instructions go on to Allocate, others
-//! to their unit; one that cannot be taken stays and closes the issue port.
+//! Control: the stage behind issue (MODEL.md §3). Fixed-latency instructions go on to Allocate; one that
+//! cannot stays and closes the issue port. Others go to their unit; one that its unit cannot take steps
+//! aside and keeps its warp, and every instruction that is not of fixed latency, from issuing.
 
 use crate::event::Event;
 use crate::program::Path;
 use crate::sm::Sm;
+use crate::sub_core::Latched;
 
 /// Cycles from Control to the register read.
 const CONTROL_TO_READ: u64 = 3;
@@ -13,6 +15,11 @@ impl Sm {
     #[inline]
     pub(crate) fn control(&mut self, sub_core: usize) {
         let now = self.now;
+        if let Some(aside) = self.sub_cores[sub_core].throttled
+            && self.unit_takes(sub_core, aside)
+        {
+            self.sub_cores[sub_core].throttled = None;
+        }
         let sub = &mut self.sub_cores[sub_core];
         let Some(mut latched) = sub.control else {
             return;
@@ -20,28 +27,43 @@ impl Sm {
         if latched.since > now {
             return;
         }
+        if self.program.rows[latched.pc as usize].path == Path::Fixed {
+            if let Some(ahead) = sub.allocate {
+                // Held for a cycle, and so is the unit's input (once, if both have the same).
+                if ahead.unit != latched.unit {
+                    sub.units.hold(latched.unit);
+                }
+                return;
+            }
+            latched.since = now + 1;
+            sub.allocate = Some(latched);
+        } else if !self.unit_takes(sub_core, latched) {
+            if self.parameters.issue.full_queue_closes_port {
+                return;
+            }
+            // None is there: nothing but instructions of fixed latency is issued while one is.
+            self.sub_cores[sub_core].throttled = Some(latched);
+        }
+        self.sub_cores[sub_core].control = None;
+    }
+
+    /// The unit of a variable-latency instruction takes it, if it can.
+    #[inline]
+    fn unit_takes(&mut self, sub_core: usize, latched: Latched) -> bool {
+        let now = self.now;
+        let sub = &mut self.sub_cores[sub_core];
         let row = &self.program.rows[latched.pc as usize];
         match row.path {
-            Path::Fixed => {
-                if let Some(ahead) = sub.allocate {
-                    // Held for a cycle, and so is the unit's input (once, if both have the same).
-                    if ahead.unit != latched.unit {
-                        sub.units.hold(latched.unit);
-                    }
-                    return;
-                }
-                latched.since = now + 1;
-                sub.allocate = Some(latched);
-            }
+            Path::Fixed => return false,
             Path::Memory => {
                 if !self.unit.stages[sub_core].latch_free() {
-                    return;
+                    return false;
                 }
                 self.unit.stages[sub_core].accept(latched.record, now);
             }
             Path::Variable => {
                 if !sub.units.is_free(row.unit, now) {
-                    return;
+                    return false;
                 }
                 let (interval, latency) = (row.interval as u64, row.latency as u64);
                 sub.units.take(row.unit, now, interval);
@@ -69,7 +91,7 @@ impl Sm {
             }
             Path::SharedFloat64 => {
                 if sub.float64_queued >= self.parameters.shared_float64.queue {
-                    return;
+                    return false;
                 }
                 sub.float64_queued += 1;
                 let transfer = row.float64_transfer as u64;
@@ -88,7 +110,7 @@ impl Sm {
                 self.wheel.schedule(ready, event);
             }
         }
-        self.sub_cores[sub_core].control = None;
+        true
     }
 
     /// The oldest FP64 instruction of `sub_core` reaches the unit that the SM shares.

@@ -107,6 +107,8 @@ pub struct SubCore {
     pub increments: [Option<Increment>; 4],
     /// Control stage.
     pub control: Option<Latched>,
+    /// The instruction that waits for room in the queue of its unit.
+    pub throttled: Option<Latched>,
     /// Allocate stage.
     pub allocate: Option<Latched>,
     /// First cycle in which the issue port is open.
@@ -178,6 +180,7 @@ impl SubCore {
             constant_missed: 0,
             increments: [None; 4],
             control: None,
+            throttled: None,
             allocate: None,
             port_opens: 0,
             try_again: u64::MAX,
@@ -233,10 +236,12 @@ impl SubCore {
             return now + 1;
         }
         let mut next = self.try_again.max(now + 1);
-        if let Some(latched) = self.control {
-            if latched.since > now {
-                return now + 1;
-            }
+        if let Some(latched) = self.control
+            && latched.since > now
+        {
+            return now + 1;
+        }
+        if let Some(latched) = self.control.or(self.throttled) {
             // Stuck. The memory unit and the shared FP64 unit wake the sub-core when they have room.
             let row = &program.rows[latched.pc as usize];
             if row.path == Path::Variable {

@@ -50,5 +50,8 @@ hardware::parameters! {
         error_barrier_block: u64, "cycles", 0..=8;
         /// Cycles from the issue of DEPBAR.LE until it holds the warp.
         depbar_hold: u64, "cycles", 1..=63;
+        /// Whether an instruction whose unit has no room closes the issue port, instead of holding its own
+        /// warp and others of variable latency only.
+        full_queue_closes_port: bool, "", false..=true;
     }
 }

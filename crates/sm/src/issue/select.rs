@@ -42,6 +42,11 @@ impl Sm {
             return Ok(StallReason::ConstantMiss);
         }
         let mut candidates = self.sub_cores[sub_core].ready();
+        let mut throttle = None;
+        if let Some(aside) = self.sub_cores[sub_core].throttled {
+            candidates &= !(1 << aside.slot);
+            throttle = Some(self.stuck_reason(&aside));
+        }
         let mut first_reason = None;
         while candidates != 0 {
             let sub = &mut self.sub_cores[sub_core];
@@ -59,7 +64,12 @@ impl Sm {
             let sub = &mut self.sub_cores[sub_core];
             let row = &self.program.rows[sub.pc[slot] as usize];
             let mut unit = row.unit;
-            if row.path == Path::Fixed {
+            if row.path != Path::Fixed {
+                if let Some(reason) = throttle {
+                    first_reason.get_or_insert(reason);
+                    continue;
+                }
+            } else {
                 match sub.units.choose(row.first_unit, row.unit, now) {
                     Some(free) => unit = free,
                     None => {
@@ -438,7 +448,11 @@ impl Sm {
         }
         let slot = sub.policy.select(sub.present, sub.greedy, &sub.younger);
         let bit = 1u16 << slot;
-        if sub.held & bit != 0 {
+        if let Some(aside) = sub.throttled
+            && aside.slot as usize == slot
+        {
+            self.stuck_reason(&aside)
+        } else if sub.held & bit != 0 {
             self.held_reason(sub_core, slot)
         } else if sub.stalled & bit != 0 {
             StallReason::Wait
