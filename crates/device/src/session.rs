@@ -74,7 +74,7 @@ impl<'a> Session<'a> {
         }
         for (buffer, address) in workload.buffers.iter().zip(&addresses) {
             if !buffer.contents.is_zero() {
-                let bytes = first_contents(buffer, files)?;
+                let bytes = first_contents(buffer, *address, files)?;
                 device.memory_mut().write(*address, &bytes)?;
                 device.copied(*address, bytes.len() as u64);
             }
@@ -287,7 +287,8 @@ impl<'a> Session<'a> {
             .workload
             .buffers
             .iter()
-            .map(|buffer| first_contents(buffer, self.files))
+            .zip(&self.addresses)
+            .map(|(buffer, address)| first_contents(buffer, *address, self.files))
             .collect::<Result<Vec<_>, _>>()?;
         let mut inputs = Inputs::new();
         for (buffer, bytes) in self.workload.buffers.iter().zip(&contents) {
@@ -356,10 +357,17 @@ fn initial(buffer: &Buffer, initializer: &Initializer) -> Result<Vec<u8>, RunErr
     initialize(initializer, buffer.element, count).map_err(wrong)
 }
 
-fn first_contents(buffer: &Buffer, files: &Files) -> Result<Vec<u8>, RunError> {
+/// What `buffer`, which lies at `address`, holds before the first launch.
+fn first_contents(buffer: &Buffer, address: u64, files: &Files) -> Result<Vec<u8>, RunError> {
     match &buffer.contents {
         Contents::Computed(initializer) => initial(buffer, initializer),
         Contents::File(name) => from_file(buffer, name, files),
+        Contents::Pointers { stride } => {
+            let element = buffer.element.size() as u64;
+            let target = |index: u64| (index + stride % buffer.count) % buffer.count;
+            let pointers = (0..buffer.count).map(|index| address + target(index) * element);
+            Ok(pointers.flat_map(u64::to_le_bytes).collect())
+        }
     }
 }
 
@@ -377,4 +385,31 @@ fn from_file(buffer: &Buffer, name: &Path, files: &Files) -> Result<Vec<u8>, Run
         });
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A chain of pointers visits every element of its stride and comes back to its start.
+    #[test]
+    fn pointers_form_chains_of_addresses() {
+        let buffer = Buffer {
+            name: "chain".to_owned(),
+            element: ElementType::U64,
+            count: 12,
+            contents: Contents::Pointers { stride: 4 },
+        };
+        let base = 0x7f00_0000_4200;
+        let bytes = first_contents(&buffer, base, &Files::Folder(".".into())).unwrap();
+        let element = |address: u64| {
+            let at = (address - base) as usize;
+            u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap())
+        };
+        let mut at = base + 8;
+        for expected in [5, 9, 1, 5] {
+            at = element(at);
+            assert_eq!(at, base + 8 * expected);
+        }
+    }
 }

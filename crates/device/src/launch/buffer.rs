@@ -31,6 +31,12 @@ pub enum Contents {
     Computed(Initializer),
     /// The bytes of a file, relative to the launch file.
     File(PathBuf),
+    /// Each element holds the address of the one `stride` elements further on, the last ones of the first:
+    /// chains of pointers, which only 64-bit elements hold.
+    Pointers {
+        /// Distance in elements.
+        stride: u64,
+    },
 }
 
 impl Contents {
@@ -98,7 +104,8 @@ fn read_buffer(name: &str, value: &Value<'_>) -> Reading<Buffer> {
 }
 
 const INIT: &str = "`{ fill = v }`, `{ iota = [start, step] }`, `{ random = seed, low = …, high = … }`, \
-                    `{ values = […] }`, `{ file = \"…\" }` or `{ permutation_ring = seed, stride = … }`";
+                    `{ values = […] }`, `{ file = \"…\" }`, `{ permutation_ring = seed, stride = … }` or \
+                    `{ pointers = stride }`";
 
 fn read_contents(init: &Value<'_>, element: ElementType, count: u64) -> Reading<Contents> {
     let table = init.table(INIT)?;
@@ -107,6 +114,18 @@ fn read_contents(init: &Value<'_>, element: ElementType, count: u64) -> Reading<
         return Ok(Contents::File(PathBuf::from(
             file.string("the name of a file")?,
         )));
+    }
+    if let Some(stride) = table.get("pointers") {
+        table.only(&["pointers"])?;
+        if element != ElementType::U64 {
+            return Err(stride.error(
+                format!("pointers in {element}"),
+                "a buffer of u64: an address has 64 bits",
+            ));
+        }
+        return Ok(Contents::Pointers {
+            stride: stride.integer(1..=MOST_ELEMENTS, "a distance in elements, at least 1")?,
+        });
     }
     let initializer = read_initializer(init, &table, element)?;
     if let Initializer::Values(values) = &initializer

@@ -225,6 +225,9 @@ pub fn image(workload: &Workload, folder: &Path) -> Image {
             std::fs::read(folder.join(name))
                 .unwrap_or_else(|error| panic!("{}: {error}", buffer.name)),
         ),
+        Contents::Pointers { .. } => {
+            panic!("{}: its contents follow from its address", buffer.name)
+        }
     };
     Image {
         buffers: workload
