@@ -16,6 +16,8 @@ hardware::parameters! {
     pub struct BarrierParameters = "barrier" {
         /// Cycles from the issue of BAR until it holds the warp.
         hold: u64, "cycles", 1..=63;
+        /// Cycles from the issue of BAR.DEFER_BLOCKING until it holds the warp.
+        deferred_hold: u64, "cycles", 1..=63;
         /// Cycles from the last arrival to the release.
         release: u64, "cycles", 1..=1000;
     }

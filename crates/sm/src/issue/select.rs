@@ -345,7 +345,7 @@ impl Sm {
         let in_effect = self.effect.lanes != 0;
         match self.program.rows[pc as usize].special {
             Special::None | Special::Clock | Special::ErrorBarrier => {}
-            Special::Exit | Special::CtaBarrier => {}
+            Special::Exit | Special::CtaBarrier { .. } => {}
             // With a guard that is false in all lanes none of these happens.
             Special::WaitCounter { .. }
             | Special::Fence(_)
