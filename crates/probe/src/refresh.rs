@@ -47,7 +47,7 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let hidden = f64::from(LATE) / f64::from(longest.max(LATE + 1));
     let share = 100.0 * late.len() as f64 / LOADS as f64 / (1.0 - hidden);
     let width = (longest / BARS as u32 + 1).max(1);
-    let mut bars = vec![0u64; BARS];
+    let mut bars = [0u64; BARS];
     for delay in &late {
         bars[(delay / width) as usize] += 1;
     }
