@@ -8,6 +8,7 @@
 
 mod built_in;
 mod card;
+pub mod control;
 mod document;
 mod error;
 mod gpu;
@@ -40,4 +41,6 @@ pub const DECLARED: &[&[Declaration]] = &[
     LaunchParameters::DECLARED,
     TensorParameters::DECLARED,
     PeakParameters::DECLARED,
+    control::StallParameters::DECLARED,
+    control::ControlParameters::DECLARED,
 ];

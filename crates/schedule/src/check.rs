@@ -1,23 +1,64 @@
 //! What is reported of an instruction: its reads and writes against what is under way.
 
 use hardware::latency::DistanceKind;
-use sass::{Class, File, Role, Use};
+use sass::{Class, Role, Use};
 use source::{Description, Queue};
 
-use crate::finding::{Finding, Hazard, Scan, Seen};
+use crate::finding::{Finding, Hazard, Pair, Scan, Seen};
 use crate::state::{Fixed, Lanes, Place, State};
 use crate::walk::Walk;
 
+/// A distance kept or not from an earlier instruction of fixed latency.
+struct Kept {
+    pair: Pair,
+    /// An overwrite of what was read since: the reader stands between.
+    read: bool,
+    earlier: usize,
+    distance: u16,
+    needed: u16,
+}
+
 impl Walk<'_> {
-    pub(crate) fn check_read(
+    /// Reports what the instruction at `index` touches too early, and notes the distances that it keeps.
+    pub(crate) fn check(
+        &self,
+        index: usize,
+        description: &Description,
+        lanes: Lanes,
+        state: &State,
+        scan: &mut Scan,
+    ) {
+        let mut kept = Vec::new();
+        for read in &description.footprint.reads {
+            self.check_read(index, read, lanes, state, scan, &mut kept);
+        }
+        for write in &description.footprint.writes {
+            self.check_write(index, description, write, lanes, state, scan, &mut kept);
+        }
+        for one in &kept {
+            // What needs less than another dependence on the same instruction tells nothing of its own.
+            let covered = |other: &Kept| other.earlier == one.earlier && other.needed > one.needed;
+            if one.read || kept.iter().any(covered) {
+                continue;
+            }
+            let seen = scan.seen.entry(one.pair).or_insert(Seen::NEVER);
+            seen.count += 1;
+            seen.least = seen.least.min(one.distance);
+        }
+    }
+
+    fn check_read(
         &self,
         index: usize,
         read: &Use,
         lanes: Lanes,
         state: &State,
         scan: &mut Scan,
+        kept: &mut Vec<Kept>,
     ) {
-        let Some(kind) = read_kind(read) else { return };
+        let Some(kind) = DistanceKind::of_read(read.file, read.role) else {
+            return;
+        };
         // A guard is read in every lane.
         let lanes = if read.role == Role::Guard {
             lanes.all()
@@ -33,12 +74,13 @@ impl Walk<'_> {
                 }
             }
             for fixed in state.writes.get(&register).into_iter().flatten() {
-                self.check_distance(index, kind, fixed, read.class, register, lanes, scan);
+                self.check_distance(index, kind, fixed, read.class, register, lanes, scan, kept);
             }
         }
     }
 
-    pub(crate) fn check_write(
+    #[allow(clippy::too_many_arguments)]
+    fn check_write(
         &self,
         index: usize,
         description: &Description,
@@ -46,10 +88,12 @@ impl Walk<'_> {
         lanes: Lanes,
         state: &State,
         scan: &mut Scan,
+        kept: &mut Vec<Kept>,
     ) {
-        let Some((kind, read_kind)) = overwrite_kinds(write.file) else {
+        let Some(kind) = DistanceKind::of_overwrite(write.file) else {
             return;
         };
+        let read_kind = DistanceKind::of_read_overwrite(write.file);
         let in_order = |earlier: usize| {
             let earlier = self.described[earlier].as_ref();
             let unit = Queue::of(description).filter(|_| self.variable(description));
@@ -87,11 +131,20 @@ impl Walk<'_> {
                 }
             }
             for fixed in state.writes.get(&register).into_iter().flatten() {
-                self.check_distance(index, kind, fixed, write.class, register, lanes, scan);
+                self.check_distance(index, kind, fixed, write.class, register, lanes, scan, kept);
             }
             for fixed in state.reads.get(&register).into_iter().flatten() {
                 if let Some(kind) = read_kind {
-                    self.check_distance(index, kind, fixed, write.class, register, lanes, scan);
+                    self.check_distance(
+                        index,
+                        kind,
+                        fixed,
+                        write.class,
+                        register,
+                        lanes,
+                        scan,
+                        kept,
+                    );
                 }
             }
         }
@@ -107,6 +160,7 @@ impl Walk<'_> {
         register: Place,
         lanes: Lanes,
         scan: &mut Scan,
+        kept: &mut Vec<Kept>,
     ) {
         if fixed.waited || fixed.lanes.disjoint(lanes) {
             return;
@@ -116,12 +170,13 @@ impl Walk<'_> {
             .rules
             .table
             .distance(kind, fixed.class.index(), class.index());
-        let seen = scan
-            .seen
-            .entry((kind, fixed.class, class))
-            .or_insert(Seen::NEVER);
-        seen.count += 1;
-        seen.least = seen.least.min(distance);
+        kept.push(Kept {
+            pair: (kind, fixed.class, class),
+            read: fixed.read && kind.is_overwrite(),
+            earlier,
+            distance,
+            needed,
+        });
         if distance == needed && needed > 1 {
             scan.tight.push((kind, earlier, later));
         }
@@ -176,34 +231,4 @@ fn report(
 pub(crate) fn places(of: &Use) -> impl Iterator<Item = Place> + use<> {
     let file = of.file;
     (of.first..of.first.saturating_add(of.count)).map(move |register| (file, register))
-}
-
-/// The kind of distance that a read keeps from the write.
-pub(crate) fn read_kind(read: &Use) -> Option<DistanceKind> {
-    Some(match (read.file, read.role) {
-        (File::General, Role::Address) => DistanceKind::Address,
-        (File::General, Role::StoreData) => DistanceKind::StoreData,
-        (File::General, _) => DistanceKind::Register,
-        (File::Predicate, Role::Guard) => DistanceKind::Guard,
-        (File::Predicate, _) => DistanceKind::PredicateData,
-        (File::Uniform, _) => DistanceKind::Uniform,
-        (File::UniformPredicate, Role::Guard) => DistanceKind::UniformGuard,
-        (File::UniformPredicate, _) => DistanceKind::UniformPredicateData,
-        (File::Convergence, _) => return None,
-    })
-}
-
-/// The kinds of distance that a write keeps from a write and from a read.
-pub(crate) fn overwrite_kinds(file: File) -> Option<(DistanceKind, Option<DistanceKind>)> {
-    use DistanceKind::*;
-    Some(match file {
-        File::General => (RegisterOverwrite, Some(RegisterReadOverwrite)),
-        File::Predicate => (PredicateOverwrite, None),
-        File::Uniform => (UniformOverwrite, Some(UniformReadOverwrite)),
-        File::UniformPredicate => (
-            UniformPredicateOverwrite,
-            Some(UniformPredicateReadOverwrite),
-        ),
-        File::Convergence => return None,
-    })
 }

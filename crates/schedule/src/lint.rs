@@ -5,7 +5,7 @@ use sass::Instruction;
 use crate::finding::{Finding, Hazard, Scan};
 use crate::flow::{Flow, NO_TABLES, Tables};
 use crate::mine::dependence;
-use crate::rules::{COUNTER_VISIBLE, Rules};
+use crate::rules::Rules;
 use crate::walk::Walk;
 use crate::{counters, encoding, reuse};
 
@@ -84,8 +84,8 @@ impl Fault {
 }
 
 impl Finding {
-    /// What is wrong, given the section it was found in.
-    pub fn fault(&self, code: &[Option<Instruction>]) -> Fault {
+    /// What is wrong, given the section it was found in and the rules it was found by.
+    pub fn fault(&self, rules: &Rules, code: &[Option<Instruction>]) -> Fault {
         let control = |index: usize| code.get(index).and_then(Option::as_ref).map(|i| i.control);
         match self.hazard {
             Hazard::Distance(_) => Fault::StallTooSmall,
@@ -98,7 +98,7 @@ impl Finding {
                 let waits = control(self.later).map_or(0, |control| control.wait_mask);
                 if counters == 0 {
                     Fault::CounterMissing
-                } else if waits & counters != 0 && self.distance < COUNTER_VISIBLE {
+                } else if waits & counters != 0 && self.distance < rules.control.counter_visible {
                     Fault::WaitTooEarly
                 } else {
                     Fault::WaitMissing

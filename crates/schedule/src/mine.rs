@@ -1,8 +1,11 @@
 //! Distances that code keeps, beside those of the latency tables: the stall counts that a compiler emits
 //! are a second source for what the hardware needs. Per kind of dependence and pair of classes the
 //! smallest distance between a producer of fixed latency and what depends on it, over all ways through the
-//! code: equal to the table's, larger (the table is never shown to be tight) or smaller (table and code
-//! contradict each other).
+//! code: equal to the table's, larger or smaller (table and code contradict each other). A table gives one
+//! number to many pairs: where a pair is never that close, another pair of the row may be.
+//!
+//! What cannot tell is left out: a dependence beside another on the same instruction that needs more, and
+//! the overwrite of a result that was read since, for then the reader stands between.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,6 +18,8 @@ use crate::finding::{Pair, Scan, Seen};
 /// What was seen in the code of one architecture.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Mined {
+    /// What code it was, in words.
+    pub source: String,
     /// Instructions looked at.
     pub instructions: u64,
     /// Smallest distances.
@@ -26,7 +31,9 @@ pub struct Mined {
 pub enum Verdict {
     /// The table is tight.
     Equal,
-    /// Never as close as the table allows.
+    /// Never as close as the table allows, but other pairs of its row are.
+    RowEqual,
+    /// Neither the pair nor any other of its row is as close as the table allows.
     Larger,
     /// Closer than the table allows.
     Smaller,
@@ -37,6 +44,7 @@ impl Verdict {
     pub const fn name(self) -> &'static str {
         match self {
             Verdict::Equal => "equal",
+            Verdict::RowEqual => "row_equal",
             Verdict::Larger => "larger",
             Verdict::Smaller => "smaller",
         }
@@ -56,6 +64,8 @@ pub struct Row {
     pub needed: u16,
     /// What was seen.
     pub seen: Seen,
+    /// The smallest distance of all pairs that share the table's row.
+    pub row_least: u16,
 }
 
 impl Row {
@@ -63,6 +73,7 @@ impl Row {
     pub fn verdict(&self) -> Verdict {
         match self.seen.least.cmp(&self.needed) {
             std::cmp::Ordering::Equal => Verdict::Equal,
+            std::cmp::Ordering::Greater if self.row_least == self.needed => Verdict::RowEqual,
             std::cmp::Ordering::Greater => Verdict::Larger,
             std::cmp::Ordering::Less => Verdict::Smaller,
         }
@@ -79,7 +90,8 @@ pub struct MineError {
     pub message: String,
 }
 
-const HEADER: &str = "kind,dependence,producer,consumer,needed,least,count,verdict";
+const HEADER: &str = "kind,dependence,producer,consumer,needed,least,count,verdict,row_least";
+const SOURCE: &str = "# source: ";
 const INSTRUCTIONS: &str = "# instructions: ";
 
 impl Mined {
@@ -94,27 +106,40 @@ impl Mined {
     /// The pairs beside the table. Pairs that any two instructions keep, with a distance of one cycle, say
     /// nothing and are left out.
     pub fn rows(&self, table: &LatencyTable) -> Vec<Row> {
-        let rows = self
-            .pairs
-            .iter()
-            .map(|(&(kind, producer, consumer), &seen)| Row {
+        let place = |&(kind, producer, consumer): &Pair| (kind, producer.index(), consumer.index());
+        let mut row_least: BTreeMap<u16, u16> = BTreeMap::new();
+        for (pair, seen) in &self.pairs {
+            let (kind, producer, consumer) = place(pair);
+            let row = table.row(kind, producer, consumer);
+            let least = row_least.entry(row).or_insert(u16::MAX);
+            *least = seen.least.min(*least);
+        }
+        let rows = self.pairs.iter().map(|(pair, &seen)| {
+            let (kind, producer, consumer) = place(pair);
+            Row {
                 kind,
-                producer,
-                consumer,
-                needed: table.distance(kind, producer.index(), consumer.index()),
+                producer: pair.1,
+                consumer: pair.2,
+                needed: table.distance(kind, producer, consumer),
                 seen,
-            });
+                row_least: row_least[&table.row(kind, producer, consumer)],
+            }
+        });
         rows.filter(|row| row.needed > 1).collect()
     }
 
     /// As a file of `gpus/latency/mined_sm_xx.csv`.
     pub fn to_csv(&self, table: &LatencyTable) -> String {
-        let mut text = format!("{INSTRUCTIONS}{}\n{HEADER}\n", self.instructions);
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        if !self.source.is_empty() {
+            let _ = writeln!(text, "{SOURCE}{}", self.source);
+        }
+        let _ = writeln!(text, "{INSTRUCTIONS}{}\n{HEADER}", self.instructions);
         for row in self.rows(table) {
-            // Writing to a string does not fail.
             let _ = writeln!(
                 text,
-                "{},{},{},{},{},{},{},{}",
+                "{},{},{},{},{},{},{},{},{}",
                 row.kind.name(),
                 dependence(row.kind),
                 row.producer.name(),
@@ -122,7 +147,8 @@ impl Mined {
                 row.needed,
                 row.seen.least,
                 row.seen.count,
-                row.verdict().name()
+                row.verdict().name(),
+                row.row_least
             );
         }
         text
@@ -144,11 +170,26 @@ impl Mined {
                 mined.instructions = count.parse().map_err(|_| wrong("no number"))?;
                 continue;
             }
+            if let Some(source) = line.strip_prefix(SOURCE) {
+                mined.source = source.to_owned();
+                continue;
+            }
             if line == HEADER || line.starts_with('#') || line.is_empty() {
                 continue;
             }
             let fields: Vec<&str> = line.split(',').collect();
-            let [kind, _, producer, consumer, needed, least, count, verdict] = fields[..] else {
+            let [
+                kind,
+                _,
+                producer,
+                consumer,
+                needed,
+                least,
+                count,
+                verdict,
+                row_least,
+            ] = fields[..]
+            else {
                 return Err(wrong(&format!("must have the columns {HEADER}")));
             };
             let kinds = DistanceKind::ALL.iter().copied();
@@ -162,6 +203,7 @@ impl Mined {
                     least: least.parse().map_err(|_| wrong("`least` is no number"))?,
                     count: count.parse().map_err(|_| wrong("`count` is no number"))?,
                 },
+                row_least: (row_least.parse()).map_err(|_| wrong("`row_least` is no number"))?,
             };
             if row.verdict().name() != verdict {
                 return Err(wrong(&format!(

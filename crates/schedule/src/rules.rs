@@ -1,16 +1,9 @@
 //! What the control field means on a GPU: the distances that a section's code asks for.
 
+use hardware::control::{ControlParameters, StallParameters};
 use hardware::latency::LatencyTable;
 use hardware::{Gpu, HardwareError, Value};
 use sass::{Class, Control};
-
-/// Cycles from an instruction's issue until a wait mask sees its counters raised (MODEL.md §1.5): the
-/// Control stage raises them one cycle after issue.
-pub const COUNTER_VISIBLE: u16 = 2;
-/// Least distance from a taken branch to its target (MODEL.md §4.2): the target is fetched anew.
-pub const REDIRECT: u16 = 3;
-/// Stall counts from here on mean what they say only with yield (MODEL.md §1.3).
-pub const FIRST_COLLAPSED: u8 = 12;
 
 /// Latencies of an architecture and the meaning of its control fields.
 #[derive(Clone, Debug)]
@@ -21,10 +14,12 @@ pub struct Rules {
     pub depbar_hold: u16,
     /// Cycles from the issue of BAR until it holds back younger instructions.
     pub barrier_hold: u16,
-    /// Distance to the next instruction after stall 0 with yield.
-    pub stall_zero_yield: u16,
-    /// Distances after stall counts 12 to 15 without yield; empty where they mean what they say.
-    pub collapsed_stalls: Vec<u16>,
+    /// The same of BAR.DEFER_BLOCKING.
+    pub barrier_deferred_hold: u16,
+    /// What stall counts mean.
+    pub stalls: StallParameters,
+    /// When counters are seen raised, and taken branches reach their targets.
+    pub control: ControlParameters,
 }
 
 /// Why a GPU has no rules.
@@ -66,44 +61,25 @@ impl Rules {
             }
             _ => Err(wrong(key, "a number of cycles")),
         };
-        const COLLAPSED: &str = "issue.collapsed_stalls";
-        let collapsed_stalls = if gpu.has(COLLAPSED) {
-            let Value::List(list) = gpu.value(COLLAPSED)? else {
-                return Err(wrong(COLLAPSED, "a list of cycles"));
-            };
-            let distances = list.iter().map(|&distance| u16::try_from(distance));
-            distances
-                .collect::<Result<_, _>>()
-                .map_err(|_| wrong(COLLAPSED, "a list of cycles"))?
-        } else {
-            Vec::new()
-        };
         Ok(Rules {
             table,
             depbar_hold: cycles("issue.depbar_hold")?,
             barrier_hold: cycles("barrier.hold")?,
-            stall_zero_yield: cycles("issue.stall_zero_yield")?,
-            collapsed_stalls,
+            barrier_deferred_hold: cycles("barrier.deferred_hold")?,
+            stalls: StallParameters::load(gpu)?,
+            control: ControlParameters::load(gpu)?,
         })
     }
 
     /// Cycles from an instruction's issue to the warp's next one, at least.
     pub fn distance(&self, control: Control) -> u16 {
-        let stall = u16::from(control.stall);
-        match (control.stall, control.yields) {
-            (0, true) => self.stall_zero_yield,
-            (_, true) => stall.max(2),
-            (_, false) => self.collapsed(control).unwrap_or(stall.max(1)),
-        }
+        self.stalls.distance(control.stall, control.yields).into()
     }
 
     /// The distance after a stall count that collapses; `None` if it means what it says.
     pub fn collapsed(&self, control: Control) -> Option<u16> {
-        let place = control.stall.checked_sub(FIRST_COLLAPSED)?;
-        let distance = self.collapsed_stalls.get(usize::from(place));
-        distance
-            .filter(|_| !control.yields)
-            .map(|&distance| distance.max(1))
+        let distance = self.stalls.collapsed(control.stall, control.yields);
+        distance.map(u16::from)
     }
 
     /// Whether instructions of a class have variable latency.

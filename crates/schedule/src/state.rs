@@ -73,6 +73,8 @@ pub struct Fixed {
     pub lanes: Lanes,
     /// The counter that guards it, if there is one, was waited for.
     pub waited: bool,
+    /// The result was read since, on every way: who overwrites it keeps away from the reader.
+    pub read: bool,
 }
 
 /// An instruction of variable latency on its way.
@@ -271,6 +273,7 @@ fn join_fixed(
             let before = *old;
             old.age = old.age.min(entry.age);
             old.waited &= entry.waited;
+            old.read &= entry.read;
             old.lanes.known &= entry.lanes.known;
             changed |= *old != before;
         }

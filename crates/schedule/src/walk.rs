@@ -2,7 +2,7 @@
 //! a section with nothing but stall counts, wait masks and counters and reports every register
 //! that is touched too early. Time is what the code itself asks for: an instruction issues as many cycles
 //! after the one before it as [`Rules::distance`] says, the target of a taken branch no earlier than
-//! [`REDIRECT`] cycles after the branch.
+//! `control.redirect` cycles after the branch.
 //!
 //! Ways are followed per lane: where lanes part, each goes its own way, and counters that other lanes
 //! raise meanwhile only make it wait longer. A function of the section is walked once per place that calls
@@ -18,7 +18,7 @@ use crate::check::places;
 use crate::finding::Scan;
 use crate::flow::{Elsewhere, Flow};
 use crate::lint::Section;
-use crate::rules::{COUNTER_VISIBLE, REDIRECT, Rules};
+use crate::rules::Rules;
 use crate::state::{Cover, Fixed, Flight, Lanes, State, insert, note};
 
 /// Calls inside one another that are told apart; deeper ones leave the section.
@@ -160,7 +160,7 @@ impl<'a> Walk<'a> {
             let stall = self.rules.distance(description.control);
             let taken = || {
                 let mut taken = state.clone();
-                taken.advance(REDIRECT.saturating_sub(stall));
+                taken.advance(self.rules.control.redirect.saturating_sub(stall));
                 taken
             };
             match (successors.elsewhere, successors.target) {
@@ -203,12 +203,7 @@ impl<'a> Walk<'a> {
         self.wait(control.wait_mask, state);
         let lanes = Lanes::of(instruction.guard);
         if let Some(scan) = scan {
-            for read in &description.footprint.reads {
-                self.check_read(index, read, lanes, state, scan);
-            }
-            for write in &description.footprint.writes {
-                self.check_write(index, description, write, lanes, state, scan);
-            }
+            self.check(index, description, lanes, state, scan);
         }
         self.issue(index, instruction, description, lanes, state);
         match description.special {
@@ -219,7 +214,7 @@ impl<'a> Walk<'a> {
             } => {
                 self.depbar(counter, at_most, others, state);
             }
-            Special::CtaBarrier => self.hand_over(state),
+            Special::CtaBarrier { deferred } => self.hand_over(deferred, state),
             _ => {}
         }
         if let Some(at_most) = waits_for_groups(instruction) {
@@ -235,6 +230,7 @@ impl<'a> Walk<'a> {
     /// A wait mask: everything that its counters cover is done.
     fn wait(&self, mask: u8, state: &mut State) {
         let names = |counter: Option<u8>| counter.is_some_and(|counter| mask >> counter & 1 == 1);
+        let visible = self.rules.control.counter_visible;
         for (of_reads, entries) in [(false, &mut state.writes), (true, &mut state.reads)] {
             for entry in entries.values_mut().flatten() {
                 let Some(description) = &self.described[entry.instruction] else {
@@ -243,21 +239,21 @@ impl<'a> Walk<'a> {
                 let control = description.control;
                 let waited =
                     names(control.write_counter) || of_reads && names(control.read_counter);
-                entry.waited |= waited && entry.age >= COUNTER_VISIBLE;
+                entry.waited |= waited && entry.age >= visible;
             }
         }
         for (&index, flight) in &mut state.flights {
             let Some(description) = &self.described[index] else {
                 continue;
             };
-            let own = flight.age >= COUNTER_VISIBLE;
+            let own = flight.age >= visible;
             let control = description.control;
             let results = own && names(control.write_counter);
             let sources = own && names(control.read_counter);
             let answers = sources && answers_with_sources(description);
             let covered = |by: &[Option<Cover>; 6]| {
                 let mut counters = (0..6).filter(|&counter| mask >> counter & 1 == 1);
-                counters.any(|counter| by[counter].is_some_and(|one| one.age >= COUNTER_VISIBLE))
+                counters.any(|counter| by[counter].is_some_and(|one| one.age >= visible))
             };
             let covers_results = covered(&flight.covers_results);
             let covers_sources = covered(&flight.covers_sources);
@@ -364,8 +360,12 @@ impl<'a> Walk<'a> {
 
     /// BAR: where it holds the warp, earlier memory instructions have been handed to the SM (DESIGN.md H5),
     /// so their sources have been read. Until it takes hold younger instructions slip past.
-    fn hand_over(&self, state: &mut State) {
-        let hold = self.rules.barrier_hold;
+    fn hand_over(&self, deferred: bool, state: &mut State) {
+        let hold = if deferred {
+            self.rules.barrier_deferred_hold
+        } else {
+            self.rules.barrier_hold
+        };
         for (&index, flight) in &mut state.flights {
             let memory = |description: &Description| description.memory.is_some();
             if self.described[index].as_ref().is_some_and(memory) {
@@ -426,9 +426,13 @@ impl<'a> Walk<'a> {
             age: 0,
             lanes,
             waited: false,
+            read: false,
         };
         for read in &description.footprint.reads {
             for register in places(read) {
+                for entry in state.writes.get_mut(&register).into_iter().flatten() {
+                    entry.read |= !entry.lanes.disjoint(lanes);
+                }
                 match read.file {
                     File::General if variable => {
                         insert(state.to_read.entry(register).or_default(), index);

@@ -119,8 +119,8 @@ fn a_file_of_mined_distances_that_is_none_is_refused_by_line() {
     for (text, line) in [
         ("# instructions: many\n", 1),
         ("register,RAW,CoupledAlu\n", 1),
-        ("\nregister,RAW,CoupledAlu,Nonesuch,4,4,1,equal\n", 2),
-        ("register,RAW,CoupledAlu,CoupledAlu,4,5,1,equal\n", 1),
+        ("\nregister,RAW,CoupledAlu,Nonesuch,4,4,1,equal,4\n", 2),
+        ("register,RAW,CoupledAlu,CoupledAlu,4,5,1,equal,4\n", 1),
     ] {
         let error = Mined::from_csv(text).err();
         assert_eq!(error.map(|error| error.line), Some(line), "{text}");

@@ -1,7 +1,7 @@
 //! CTA barriers in time (MODEL.md §2.4, trap T29; DESIGN.md H5). Who has arrived as far as values go is
 //! the source's business; here it is when the hardware lets the warps go.
 
-use source::{Source, WarpMask, WarpSlot};
+use source::{Source, Special, WarpMask, WarpSlot};
 
 use crate::dependence::Hold;
 use crate::event::Event;
@@ -12,6 +12,8 @@ hardware::parameters! {
     pub struct BarrierParameters = "barrier" {
         /// Cycles from the issue of BAR until it holds the warp.
         hold: u64, "cycles", 1..=63;
+        /// Cycles from the issue of BAR.DEFER_BLOCKING until it holds the warp.
+        deferred_hold: u64, "cycles", 1..=63;
         /// Cycles from the last arrival to the release.
         release: u64, "cycles", 1..=1000;
     }
@@ -29,9 +31,15 @@ pub struct Wait {
 }
 
 impl Sm {
-    /// The warp in `slot` has issued a CTA-barrier instruction.
+    /// The warp in `slot` has issued the CTA-barrier instruction at `pc`.
     #[inline(never)]
-    pub(crate) fn arrives_at_barrier(&mut self, slot: u8, blocked: bool, released: WarpMask) {
+    pub(crate) fn arrives_at_barrier(
+        &mut self,
+        pc: u32,
+        slot: u8,
+        blocked: bool,
+        released: WarpMask,
+    ) {
         let now = self.now;
         let warp = &mut self.warps[slot as usize];
         warp.arrival_left = warp.unhanded;
@@ -48,7 +56,12 @@ impl Sm {
             // The last to arrive. One that only arrives (BAR.ARV), or whose other lanes run on, is
             // not held.
             let generation = self.warps[slot as usize].barrier_generation;
-            let cycle = now + self.parameters.barrier.hold;
+            let parameters = &self.parameters.barrier;
+            let hold = match self.program.rows[pc as usize].special {
+                Special::CtaBarrier { deferred: true } => parameters.deferred_hold,
+                _ => parameters.hold,
+            };
+            let cycle = now + hold;
             self.wheel
                 .schedule(cycle, Event::BarrierHolds { slot, generation });
         }

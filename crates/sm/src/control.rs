@@ -5,9 +5,6 @@ use crate::event::Event;
 use crate::program::Path;
 use crate::sm::Sm;
 
-/// Cycles from Control to the register read.
-const CONTROL_TO_READ: u64 = 3;
-
 impl Sm {
     /// One cycle of the Control stage.
     #[inline]
@@ -46,7 +43,7 @@ impl Sm {
                 let (interval, latency) = (row.interval as u64, row.latency as u64);
                 sub.units.take(row.unit, now, interval);
                 if let Some(emulation) = &mut self.emulation {
-                    emulation.reads_at(latched.hazard, now + CONTROL_TO_READ);
+                    emulation.reads_behind_control(latched.hazard, now);
                 }
                 let slot = latched.slot * 4 + sub_core as u8;
                 let read = Event::SourcesRead {
@@ -77,8 +74,9 @@ impl Sm {
                 let start = (now + 2 + parameters.stages).max(sub.float64_transfer_free);
                 let ready = start + transfer;
                 if let Some(emulation) = &mut self.emulation {
+                    // Two cycles after Control without contention.
                     let enters = start - parameters.stages;
-                    emulation.reads_at(latched.hazard, enters + CONTROL_TO_READ - 2);
+                    emulation.reads_behind_control(latched.hazard, enters - 2);
                 }
                 sub.float64_transfer_free = ready;
                 self.float64_waiting[sub_core].push_back(latched);

@@ -7,7 +7,7 @@
 //!   change who sees what (H1).
 //! * A result of variable latency lands when its counter falls.
 //! * Registers are read some cycles after issue. A fixed-latency instruction sees what lands until
-//!   [`READ_DELAY`] cycles after its issue; one that waits in a queue, what lands until it leaves the
+//!   `control.register_read` cycles after its issue; one that waits in a queue, what lands until it leaves the
 //!   queue for its first address stage (the operand-read cycle of MODEL.md §3.2), results of younger
 //!   instructions included. Guards, predicates and uniform registers of those are read at issue.
 //! * Of two results for one register the one that lands last stays.
@@ -22,11 +22,11 @@ use crate::event::RecordIndex;
 use crate::program::{Mark, NO_KIND, Path, Program, Row};
 use crate::sm::Sm;
 
-/// Cycles from issue to the register read of a fixed-latency instruction (DESIGN.md H1).
-const READ_DELAY: u64 = 3;
-/// Cycles from issue to the register read of an instruction that waits in no queue: a result of fixed
-/// latency has to be one cycle older for it (MODEL.md §3.1).
-const QUEUED_READ_DELAY: u64 = READ_DELAY + 1;
+use hardware::control::ControlParameters;
+
+/// What waits in no queue reads its registers a cycle later than instructions of fixed latency: a result of
+/// fixed latency has to be one cycle older for it (MODEL.md §3.1).
+const BEHIND_FIXED: u64 = 1;
 /// A cycle that is not known.
 const NEVER: u64 = u64::MAX;
 /// No memory record.
@@ -95,6 +95,8 @@ pub struct Issued {
 
 /// Results and readers under way on an SM.
 pub struct Emulation {
+    /// Cycles from issue to the register read of a fixed-latency instruction (DESIGN.md H1).
+    register_read: u64,
     warps: Vec<WarpState>,
     free_results: Vec<u16>,
     results: u16,
@@ -115,8 +117,9 @@ pub struct Emulation {
 
 impl Emulation {
     /// Nothing under way in `slots` warps.
-    pub fn new(slots: usize, watch: bool) -> Emulation {
+    pub fn new(slots: usize, watch: bool, control: &ControlParameters) -> Emulation {
         Emulation {
+            register_read: control.register_read.into(),
             warps: (0..slots).map(|_| WarpState::default()).collect(),
             free_results: Vec::new(),
             results: 0,
@@ -170,6 +173,11 @@ impl Emulation {
     fn entry(&self, hazard: u16) -> Entry {
         let entry = self.entries.get(hazard as usize);
         entry.copied().unwrap_or(NO_ENTRY)
+    }
+
+    /// The instruction with entry `hazard` waits in no queue and leaves the Control stage in cycle `now`.
+    pub fn reads_behind_control(&mut self, hazard: u16, now: u64) {
+        self.reads_at(hazard, now + self.register_read);
     }
 
     /// The instruction with entry `hazard` reads its sources in cycle `cycle`.
@@ -262,7 +270,7 @@ impl Emulation {
                         continue;
                     };
                     if result.variable {
-                        unsure = unsure.max(READ_DELAY);
+                        unsure = unsure.max(self.register_read);
                         continue;
                     }
                     // A register with two roles is seen if it is in both.
@@ -350,7 +358,7 @@ impl Emulation {
                         let until = if reader.queued {
                             now
                         } else {
-                            reader.issued + READ_DELAY
+                            reader.issued + self.register_read
                         };
                         result.landed && (reader.issued + 1..=until).contains(&result.lands)
                     } else if result.issued <= reader.issued {
@@ -358,7 +366,7 @@ impl Emulation {
                         false
                     } else if reader.queued {
                         let needed = program.distances.get(mark.kind, written.class, mark.class);
-                        now >= result.issued + needed + QUEUED_READ_DELAY
+                        now >= result.issued + needed + self.register_read + BEHIND_FIXED
                     } else {
                         overwritten(program, mark, written, result.issued - reader.issued)
                     };

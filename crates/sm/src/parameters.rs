@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hardware::control::{ControlParameters, StallParameters};
 use hardware::{Declaration, Gpu, HardwareError};
 
 use crate::barrier::BarrierParameters;
@@ -54,6 +55,10 @@ sm_parameters! {
     l1_instruction_cache: Level1Parameters,
     /// Issue.
     issue: IssueParameters,
+    /// What stall counts mean.
+    stalls: StallParameters,
+    /// When what control fields name takes effect.
+    control: ControlParameters,
     /// Dependences between instructions of a warp.
     dependence: DependenceParameters,
     /// Constant cache for operands.

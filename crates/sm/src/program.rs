@@ -350,15 +350,10 @@ impl Program {
         );
         let issue = &parameters.issue;
         let scoreboards = self.on_scoreboards;
-        let distance = match (control.stall, control.yields) {
-            _ if scoreboards => 1,
-            (0, true) => issue.stall_zero_yield as u8,
-            (stall, true) => stall.max(2),
-            (stall @ 12..=15, false) => issue
-                .collapsed_stalls
-                .get(usize::from(stall - 12))
-                .map_or(stall, |&distance| distance.clamp(1, 63) as u8),
-            (stall, false) => stall.max(1),
+        let distance = if scoreboards {
+            1
+        } else {
+            (parameters.stalls).distance(control.stall, control.yields)
         };
         let commits = description.special == Special::CommitCopies;
         let blocks_port = match description.special {
@@ -453,7 +448,6 @@ impl Program {
     }
 
     fn marks_of(&mut self, uses: &[Use], registers: usize, writes: bool) -> (u32, u8) {
-        let kind = if writes { overwrite_kind } else { read_kind };
         let start = self.marks.len() as u32;
         for used in uses {
             let base = match used.file {
@@ -463,24 +457,25 @@ impl Program {
                 File::UniformPredicate => registers + UNIFORM + PREDICATES,
                 File::Convergence => continue,
             };
+            let kind = if writes {
+                DistanceKind::of_overwrite(used.file)
+            } else {
+                DistanceKind::of_read(used.file, used.role)
+            };
+            let Some(kind) = kind else { continue };
+            let read_overwrite = DistanceKind::of_read_overwrite(used.file);
+            let holds = self.holds_sources && (writes || self.distances.holds_sources(used.class));
+            let general = used.file == File::General;
             self.marks.push(Mark {
                 first: (base + used.first as usize) as u16,
                 count: used.count,
-                kind: kind(used) as u8,
+                kind: kind as u8,
                 class: used.class.index() as u8,
-                overwrite_kind: match used.file {
-                    File::Uniform => DistanceKind::UniformReadOverwrite as u8,
-                    File::UniformPredicate => DistanceKind::UniformPredicateReadOverwrite as u8,
-                    File::General
-                        if self.holds_sources
-                            && (writes || self.distances.holds_sources(used.class)) =>
-                    {
-                        DistanceKind::RegisterReadOverwrite as u8
-                    }
-                    _ => NO_KIND,
-                },
+                overwrite_kind: read_overwrite
+                    .filter(|_| holds || !general)
+                    .map_or(NO_KIND, |kind| kind as u8),
                 guard: used.role == Role::Guard,
-                general: used.file == File::General,
+                general,
             });
         }
         (start, (self.marks.len() as u32 - start) as u8)
@@ -502,30 +497,6 @@ impl Program {
 /// Whether code comes without control bits: all zero, which no compiler writes.
 fn has_no_control_bits(descriptions: &[Description]) -> bool {
     !descriptions.is_empty() && descriptions.iter().all(|d| d.control.encode().0 == 0)
-}
-
-/// What a read needs of the earlier writer.
-fn read_kind(used: &Use) -> DistanceKind {
-    match (used.file, used.role) {
-        (File::Predicate, Role::Guard) => DistanceKind::Guard,
-        (File::Predicate, _) => DistanceKind::PredicateData,
-        (File::UniformPredicate, Role::Guard) => DistanceKind::UniformGuard,
-        (File::UniformPredicate, _) => DistanceKind::UniformPredicateData,
-        (File::Uniform, _) => DistanceKind::Uniform,
-        (_, Role::Address) => DistanceKind::Address,
-        (_, Role::StoreData) => DistanceKind::StoreData,
-        _ => DistanceKind::Register,
-    }
-}
-
-/// What a write needs of the earlier writer.
-fn overwrite_kind(used: &Use) -> DistanceKind {
-    match used.file {
-        File::Predicate => DistanceKind::PredicateOverwrite,
-        File::UniformPredicate => DistanceKind::UniformPredicateOverwrite,
-        File::Uniform => DistanceKind::UniformOverwrite,
-        _ => DistanceKind::RegisterOverwrite,
-    }
 }
 
 /// Multiply-adds per cycle and sub-core of the GPU's tensor rate `name`.

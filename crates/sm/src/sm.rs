@@ -199,7 +199,7 @@ impl Sm {
                 Box::new(Scoreboard::new(&parameters.dependence, places, slots))
             }),
             emulation: (hazards == HazardMode::Emulate)
-                .then(|| Box::new(Emulation::new(slots, launch.watch))),
+                .then(|| Box::new(Emulation::new(slots, launch.watch, &parameters.control))),
             copy_check: CopyCheck::default(),
             statistics: SmStatistics::default(),
             barrier_waits: Vec::new(),

@@ -137,7 +137,9 @@ fn special(instruction: &Instruction) -> Special {
         Opcode::MEMBAR if has(Modifier::SYS) => Special::Fence(Scope::System),
         // Forms without scope count as the GPU's (MODEL.md §2.4).
         Opcode::MEMBAR => Special::Fence(Scope::Gpu),
-        Opcode::BAR => Special::CtaBarrier,
+        Opcode::BAR => Special::CtaBarrier {
+            deferred: has(Modifier::DEFER_BLOCKING),
+        },
         Opcode::ERRBAR | Opcode::CGAERRBAR => Special::ErrorBarrier,
         Opcode::CCTL if has(Modifier::IVALL) => Special::InvalidateL1,
         Opcode::EXIT => Special::Exit,

@@ -87,7 +87,10 @@ pub enum Special {
     /// MEMBAR.
     Fence(Scope),
     /// BAR and its relatives.
-    CtaBarrier,
+    CtaBarrier {
+        /// DEFER_BLOCKING: it takes hold of its warp later than a plain one.
+        deferred: bool,
+    },
     /// Reads the clock; sampled in the Control stage.
     Clock,
     /// ERRBAR.

@@ -102,6 +102,29 @@ fn a_loop_is_followed_around() {
     assert!(findings.iter().any(|told| guard(&told)), "{findings:#?}");
 }
 
+/// BAR holds its warp behind the hand-over of earlier stores, so their sources may be overwritten then. With
+/// DEFER_BLOCKING it takes hold later; the shorter one is that of bitsandbytes' code for sm_80, which stalls
+/// BAR.SYNC by 6 and overwrites at once.
+#[test]
+fn a_barrier_stands_for_the_read_counter_of_earlier_stores_once_it_takes_hold() {
+    for (gpu, bar, stall, silent) in [
+        ("rtx-a6000", "BAR.SYNC", 6, true),
+        ("rtx-a6000", "BAR.SYNC", 5, false),
+        ("rtx-a6000", "BAR.SYNC.DEFER_BLOCKING", 7, true),
+        ("rtx-a6000", "BAR.SYNC.DEFER_BLOCKING", 6, false),
+    ] {
+        let body = format!(
+            "    [B------:R-:W-:-:S04] STS.U8 [R2], R7 ;\n    [B------:R-:W-:-:S{stall:02}] {bar} 0x0 ;\n\
+             \x20   [B------:R-:W-:-:S05] IADD3 R7, R8, R9, RZ ;\n"
+        );
+        let (code, report) = lint(&body, gpu);
+        assert_eq!(code == 0, silent, "{body}{report:#}");
+        let findings = report["findings"].as_array().unwrap();
+        let overwrite = |told: &Value| told["dependence"] == "WAR" && told["register"] == "R7";
+        assert_eq!(findings.iter().any(overwrite), !silent, "{report:#}");
+    }
+}
+
 #[test]
 fn what_compilers_write_has_no_findings() {
     for file in [

@@ -43,6 +43,7 @@
 
 mod read;
 
+use sass::{File, Role};
 use thiserror::Error;
 
 macro_rules! tables {
@@ -193,6 +194,52 @@ names! {
 }
 
 impl DistanceKind {
+    /// What a read of an operand needs of the earlier writer; `None`: convergence barriers are no matter of
+    /// distances.
+    pub fn of_read(file: File, role: Role) -> Option<DistanceKind> {
+        Some(match (file, role) {
+            (File::General, Role::Address) => DistanceKind::Address,
+            (File::General, Role::StoreData) => DistanceKind::StoreData,
+            (File::General, _) => DistanceKind::Register,
+            (File::Predicate, Role::Guard) => DistanceKind::Guard,
+            (File::Predicate, _) => DistanceKind::PredicateData,
+            (File::Uniform, _) => DistanceKind::Uniform,
+            (File::UniformPredicate, Role::Guard) => DistanceKind::UniformGuard,
+            (File::UniformPredicate, _) => DistanceKind::UniformPredicateData,
+            (File::Convergence, _) => return None,
+        })
+    }
+
+    /// What a write needs of the earlier writer.
+    pub fn of_overwrite(file: File) -> Option<DistanceKind> {
+        Some(match file {
+            File::General => DistanceKind::RegisterOverwrite,
+            File::Predicate => DistanceKind::PredicateOverwrite,
+            File::Uniform => DistanceKind::UniformOverwrite,
+            File::UniformPredicate => DistanceKind::UniformPredicateOverwrite,
+            File::Convergence => return None,
+        })
+    }
+
+    /// What a write needs of the earlier reader; `None`: predicates are read at issue.
+    pub fn of_read_overwrite(file: File) -> Option<DistanceKind> {
+        Some(match file {
+            File::General => DistanceKind::RegisterReadOverwrite,
+            File::Uniform => DistanceKind::UniformReadOverwrite,
+            File::UniformPredicate => DistanceKind::UniformPredicateReadOverwrite,
+            File::Predicate | File::Convergence => return None,
+        })
+    }
+
+    /// Whether the later instruction overwrites a result of the earlier one.
+    pub fn is_overwrite(self) -> bool {
+        use DistanceKind::*;
+        matches!(
+            self,
+            RegisterOverwrite | PredicateOverwrite | UniformOverwrite | UniformPredicateOverwrite
+        )
+    }
+
     /// How the earlier and the later instruction are grouped; `None`: any class may be guarded.
     fn axes(self) -> (Axis, Option<Axis>) {
         use DistanceKind::*;
@@ -343,6 +390,11 @@ impl LatencyTable {
         row.checked_sub(1)
             .and_then(|row| self.provenance.get(row))
             .copied()
+    }
+
+    /// Which row of the table gives a distance: pairs of one row share their number. 0 for implied distances.
+    pub fn row(&self, kind: DistanceKind, producer: usize, consumer: usize) -> u16 {
+        self.rows[self.place(kind, producer, consumer)]
     }
 
     /// The execution unit of a class.

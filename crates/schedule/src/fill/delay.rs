@@ -9,10 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use sass::{Instruction, Opcode};
 use source::{MemoryKind, Special};
 
-use super::{Draft, FIRST_YIELDING, MOST_STALL};
+use super::{Draft, FIRST_WITH_YIELD, FIRST_YIELDING, MOST_STALL};
 use crate::finding::{Finding, Hazard};
 use crate::flow::{Elsewhere, Flow};
-use crate::rules::{COUNTER_VISIBLE, FIRST_COLLAPSED};
 use crate::walk::Walk;
 
 /// Turns at most; each mends something, and what it mends stays.
@@ -104,7 +103,7 @@ fn leave(draft: &mut Draft<'_>, flow: &Flow) {
                 control.stall = if yields {
                     MOST_STALL
                 } else {
-                    FIRST_COLLAPSED - 1
+                    FIRST_WITH_YIELD - 1
                 };
                 control.yields = yields;
             });
@@ -153,7 +152,11 @@ fn mend(draft: &mut Draft<'_>, flow: &Flow, mut findings: Vec<Finding>) -> bool 
                     }
                     continue;
                 }
-                COUNTER_VISIBLE.saturating_sub(finding.distance)
+                draft
+                    .rules
+                    .control
+                    .counter_visible
+                    .saturating_sub(finding.distance)
             }
             _ => continue,
         };
@@ -254,10 +257,10 @@ fn lengthen(draft: &mut Draft<'_>, place: usize, missing: u16) -> u16 {
         return 0;
     }
     let may_yield = given.yields != Some(false);
-    let most = if may_yield || draft.rules.collapsed_stalls.is_empty() {
+    let most = if may_yield || draft.rules.stalls.collapsed_stalls.is_empty() {
         MOST_STALL
     } else {
-        FIRST_COLLAPSED - 1
+        FIRST_WITH_YIELD - 1
     };
     let before = draft.rules.distance(control);
     let wanted = (before + missing).min(u16::from(most));
@@ -267,7 +270,7 @@ fn lengthen(draft: &mut Draft<'_>, place: usize, missing: u16) -> u16 {
     let stall = wanted as u8;
     draft.set(place, |control| {
         control.stall = stall;
-        control.yields |= given.yields.is_none() && stall >= FIRST_COLLAPSED;
+        control.yields |= given.yields.is_none() && stall >= FIRST_WITH_YIELD;
     });
     wanted - before
 }

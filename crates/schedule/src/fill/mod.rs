@@ -15,10 +15,12 @@ use sass::{Control, Decoded, Instruction, Opcode, Word};
 
 use crate::flow::Tables;
 use crate::lint::Section;
-use crate::rules::{FIRST_COLLAPSED, Rules};
+use crate::rules::Rules;
 
 /// Stall counts from here on yield, as in compiled code, where nothing is kept for the next instruction.
 const FIRST_YIELDING: u8 = 3;
+/// Stall counts from here on always have yield in compiled code; some GPUs collapse them without.
+const FIRST_WITH_YIELD: u8 = 12;
 /// The largest stall count.
 const MOST_STALL: u8 = 15;
 
@@ -78,7 +80,7 @@ fn start(instruction: &Instruction, given: ControlText) -> Control {
         reuse: instruction.control.reuse,
     };
     // A stall that collapses needs the yield bit.
-    let collapses = (FIRST_COLLAPSED..=MOST_STALL).contains(&stall);
+    let collapses = (FIRST_WITH_YIELD..=MOST_STALL).contains(&stall);
     Control {
         yields: given.yields.unwrap_or(control.yields || collapses),
         ..control

@@ -4,10 +4,9 @@
 use sass::File;
 use source::Description;
 
-use super::{Draft, with_control};
+use super::{Draft, FIRST_WITH_YIELD, with_control};
 use crate::flow::Flow;
 use crate::reuse::passes_cache;
-use crate::rules::FIRST_COLLAPSED;
 
 /// Instructions up to the next read at most: other warps take the place meanwhile.
 const FARTHEST: usize = 6;
@@ -27,7 +26,7 @@ pub(super) fn keep(draft: &mut Draft<'_>) {
             continue;
         };
         // Bits count only without yield, which long stalls need.
-        if !open || instruction.control.stall >= FIRST_COLLAPSED || !passes_cache(instruction) {
+        if !open || instruction.control.stall >= FIRST_WITH_YIELD || !passes_cache(instruction) {
             continue;
         }
         let mut reuse = instruction.control.reuse;

@@ -291,9 +291,12 @@ impl<'a> Oracle<'a> {
         // A BAR stands behind the hand-over of all that came before.
         let end = way[later].1;
         let barrier = |index: usize, time: u32| {
-            self.of(index)
-                .is_some_and(|(_, between)| between.special == Special::CtaBarrier)
-                && end - time >= u32::from(self.rules.barrier_hold)
+            let hold = match self.of(index).map(|(_, between)| between.special) {
+                Some(Special::CtaBarrier { deferred: true }) => self.rules.barrier_deferred_hold,
+                Some(Special::CtaBarrier { deferred: false }) => self.rules.barrier_hold,
+                _ => return false,
+            };
+            end - time >= u32::from(hold)
         };
         if sources
             && old.memory.is_some()

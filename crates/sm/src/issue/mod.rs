@@ -38,10 +38,6 @@ hardware::parameters! {
     pub struct IssueParameters = "issue" {
         /// Which warp goes first, in issue and in fetch.
         policy: Policy, "", ..;
-        /// Distance to the warp's next instruction after stall 0 with yield.
-        stall_zero_yield: u64, "cycles", 1..=63;
-        /// Distance after stall counts 12 to 15 without yield, which do not mean what they say.
-        collapsed_stalls: Vec<u32>, "cycles", ..;
         /// Cycles that the greedy warp's constant miss keeps others from issuing.
         constant_hold: u32, "cycles", 0..=64;
         /// Cycles of the issue port lost after IMAD.WIDE.

@@ -237,7 +237,7 @@ impl Sm {
         }
         self.sub_cores[sub_core].control = Some(latched);
         self.special(pc, warp_slot, source);
-        self.after_issue(warp_slot);
+        self.after_issue(pc, warp_slot);
         Ok(())
     }
 
@@ -335,7 +335,7 @@ impl Sm {
         let in_effect = self.effect.lanes != 0;
         match self.program.rows[pc as usize].special {
             Special::None | Special::Clock | Special::ErrorBarrier => {}
-            Special::Exit | Special::CtaBarrier => {}
+            Special::Exit | Special::CtaBarrier { .. } => {}
             // With a guard that is false in all lanes none of these happens.
             Special::WaitCounter { .. }
             | Special::Fence(_)
@@ -385,11 +385,11 @@ impl Sm {
 
     /// What the effect asks for beyond the instruction's own way.
     #[inline]
-    fn after_issue(&mut self, slot: u8) {
+    fn after_issue(&mut self, pc: u32, slot: u8) {
         let (arrived, blocked) = (self.effect.arrived, self.effect.blocked);
         let (released, sleep, ended) = (self.effect.released, self.effect.sleep, self.effect.ended);
         if arrived || blocked {
-            self.arrives_at_barrier(slot, blocked, released);
+            self.arrives_at_barrier(pc, slot, blocked, released);
         }
         if sleep > 0 {
             let hold = Hold::Sleep;

@@ -121,7 +121,7 @@ impl Step {
 
     pub fn barrier() -> Step {
         let mut step = Step::new(Class::CtaBarrier);
-        step.description.special = Special::CtaBarrier;
+        step.description.special = Special::CtaBarrier { deferred: false };
         step.barrier = true;
         step
     }
