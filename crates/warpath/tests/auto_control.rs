@@ -207,6 +207,34 @@ fn what_given_fields_leave_wrong_is_said() {
     assert!(said.contains("1 findings remain"), "{said}");
 }
 
+/// No instruction is inserted: copies that nobody waits for are an error that names DEPBAR.
+#[test]
+fn copies_without_a_depbar_are_told_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("k.sass");
+    let text = |wait: &str| {
+        format!(
+            ".kernel k\n.param 8 in\n.shared 512\nMOV R2, c[0x0][in] ;\nMOV R3, c[0x0][0x164] ;\n\
+             LDGSTS.E [RZ], [R2.64] ;\nLDGDEPBAR ;\n{wait}LDS R5, [RZ] ;\nSTG.E [R2.64], R5 ;\nEXIT ;\n"
+        )
+    };
+    std::fs::write(&file, text("")).unwrap();
+    let auto = ["asm", "--auto-control", "--arch", "sm_86"];
+    let output = warpath().args(auto).arg(&file).output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{told}");
+    for word in [
+        "line 7, column 1: found `LDGDEPBAR`",
+        "DEPBAR.LE",
+        "inserts no",
+    ] {
+        assert!(told.contains(word), "no {word} in {told}");
+    }
+    let (_, listing) = assembled(&text("DEPBAR.LE SB3, 0x0 ;\n"));
+    let commit = listing.lines().find(|line| line.contains("LDGDEPBAR"));
+    assert!(commit.unwrap().contains(":W3:"), "{listing}");
+}
+
 #[test]
 fn a_control_field_that_is_none_is_told_with_line_column_and_what_would_be_right() {
     let folder = tempfile::tempdir().unwrap();

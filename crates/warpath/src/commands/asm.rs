@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use sass::assemble::{AssembleError, AssembledKernel, Assembly};
-use sass::{Architecture, Word};
+use sass::{Architecture, Opcode, Word};
 use schedule::fill::Line;
 use schedule::flow::NO_TABLES;
 use schedule::{Rules, Section};
@@ -31,6 +31,7 @@ pub fn run(arguments: &AsmArguments, out: &mut dyn Write) -> Result<(), Failure>
         let rules = super::lint::rules_of(gpu, assembly.architecture, &file)?;
         for kernel in &mut assembly.kernels {
             against += fill_in(&rules, kernel, assembly.architecture);
+            waited_for(&file, &text, kernel, assembly.architecture)?;
         }
     } else {
         closed(&file, &text, &assembly)?;
@@ -81,6 +82,39 @@ fn fill_in(rules: &Rules, kernel: &mut AssembledKernel, architecture: Architectu
         code.push(super::lint::decoded(word, architecture));
     }
     schedule::lint(rules, Section::kernel(&code)).findings.len()
+}
+
+/// Demands that somebody waits for every commit of copies whose counter was left open: nothing but DEPBAR
+/// names the counter that it is to raise, and none is inserted.
+fn waited_for(
+    file: &str,
+    text: &str,
+    kernel: &AssembledKernel,
+    architecture: Architecture,
+) -> Result<(), Failure> {
+    const COMMIT: &str = "LDGDEPBAR";
+    let mut commits = kernel.instructions.iter().filter(|line| {
+        let instruction = super::lint::decoded(line.word, architecture);
+        let raises_none = |one: sass::Instruction| {
+            one.opcode == Opcode::LDGDEPBAR && one.control.write_counter.is_none()
+        };
+        line.control.write_counter.is_none() && instruction.is_some_and(raises_none)
+    });
+    let Some(commit) = commits.next() else {
+        return Ok(());
+    };
+    let written = text.lines().nth(commit.line.saturating_sub(1));
+    let before = written.and_then(|line| line.split_once(COMMIT));
+    let error = AssembleError {
+        line: commit.line,
+        column: before.map_or(1, |(before, _)| before.chars().count() + 1),
+        token: COMMIT.to_owned(),
+        expected:
+            "a DEPBAR.LE in the kernel that waits for its copies (`--auto-control` inserts no \
+                   instruction), or the counter that it raises"
+                .to_owned(),
+    };
+    Err(misread(file, text, &error))
 }
 
 /// Demands that no control field is left open.
