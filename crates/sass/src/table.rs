@@ -20,6 +20,8 @@ mod float;
 mod graphics;
 mod half;
 mod hopper;
+mod hopper_flow;
+mod hopper_memory;
 mod integer;
 mod memory;
 mod miscellaneous;
@@ -364,6 +366,8 @@ pub fn rows() -> &'static [Row] {
             turing_surface::ROWS,
             cluster::ROWS,
             hopper::ROWS,
+            hopper_flow::ROWS,
+            hopper_memory::ROWS,
             brain_conversion::ROWS,
             asynchronous::ROWS,
             warp_group::ROWS,
