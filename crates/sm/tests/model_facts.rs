@@ -118,6 +118,27 @@ fn a_depbar_takes_hold_after_four_cycles() {
     }
 }
 
+/// T29 and truth/a100_core.toml, a100_lds_queue_1_subcore: an instruction six cycles behind a BAR with
+/// DEFER_BLOCKING slips past it; a plain one, as compiled code relies on, has taken hold by then.
+#[test]
+fn a_deferred_barrier_takes_hold_a_cycle_later_than_a_plain_one() {
+    for (deferred, stall, slips) in [
+        (false, 5, true),
+        (false, 6, false),
+        (true, 6, true),
+        (true, 7, false),
+    ] {
+        let lines = vec![
+            Step::barrier_with(deferred).stall(stall).into(),
+            Step::iadd3(30, [1, 2, 3]).into(),
+            Step::exit().into(),
+        ];
+        let found = distances(lines)[0];
+        let kept = found == u64::from(stall);
+        assert_eq!(kept, slips, "deferred {deferred}, stall {stall}: {found}");
+    }
+}
+
 /// §1.6: n operations of a counter may be left.
 #[test]
 fn a_depbar_waits_for_the_first_of_several() {

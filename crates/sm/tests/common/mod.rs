@@ -120,8 +120,13 @@ impl Step {
     }
 
     pub fn barrier() -> Step {
+        Step::barrier_with(false)
+    }
+
+    /// BAR, with DEFER_BLOCKING or without.
+    pub fn barrier_with(deferred: bool) -> Step {
         let mut step = Step::new(Class::CtaBarrier);
-        step.description.special = Special::CtaBarrier { deferred: false };
+        step.description.special = Special::CtaBarrier { deferred };
         step.barrier = true;
         step
     }
