@@ -132,9 +132,9 @@ fn c14_products_of_growing_size_end() {
     let cubin = kernels().join("sgemm/sgemm.{arch}.cubin");
     let mut cycles = 0;
     for (m, n, k, mode) in [
-        (64, 64, 8, "timing"),
-        (64, 128, 24, "timing"),
-        (192, 64, 40, "timing"),
+        (64, 64, 16, "timing"),
+        (64, 128, 32, "timing"),
+        (192, 64, 48, "timing"),
         (256, 320, 16, "timing"),
         (512, 512, 16, "timing"),
         (1024, 512, 64, "functional"),
