@@ -37,6 +37,8 @@ pub struct Device {
     pub(crate) threads: Threads,
     textures: Arc<TextureTable>,
     launches: u64,
+    /// Address and bytes of what the host has copied since the last launch with timing.
+    pub(crate) copied: Vec<(u64, u64)>,
     /// Address of the workspace for grid barriers, once a cooperative launch has asked for it.
     grid_workspace: Option<u64>,
 }
@@ -44,6 +46,9 @@ pub struct Device {
 /// Bytes of the workspace for grid barriers. Cooperative groups use two words: the size and a
 /// counter, of which the counter at byte 4 is touched on the device.
 const GRID_WORKSPACE: u64 = 64;
+
+/// Bytes of an instruction in the code image.
+const INSTRUCTION_BYTES: u64 = 16;
 
 /// A file of code, read but not loaded: the cubins in it that the GPU can run.
 #[derive(Debug)]
@@ -135,6 +140,7 @@ impl Device {
             threads,
             textures: Arc::default(),
             launches: 0,
+            copied: Vec::new(),
             grid_workspace: None,
         })
     }
@@ -152,6 +158,12 @@ impl Device {
     /// Device memory, to be written.
     pub fn memory_mut(&mut self) -> &mut GlobalMemory {
         &mut self.global
+    }
+
+    /// Notes that the host has copied `bytes` bytes to `address`, which leaves lines in L2
+    /// ([`RunOptions::warm_l2`]).
+    pub fn copied(&mut self, address: u64, bytes: u64) {
+        self.copied.push((address, bytes));
     }
 
     /// Makes a texture of an image in device memory, or a surface if there is no sampler. Launches
@@ -214,6 +226,8 @@ impl Device {
             },
             error => RunError::from(error),
         })?;
+        let bytes = module.decoded().len() as u64 * INSTRUCTION_BYTES;
+        self.copied(exec::CODE_BASE, bytes);
         Ok(LoadedCubin {
             file: file.to_owned(),
             cubin: cubin.clone(),

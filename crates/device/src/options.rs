@@ -70,6 +70,9 @@ pub struct RunOptions {
     pub threads: usize,
     /// Longest window in cycles; the visibility quantum by default.
     pub window: Option<u64>,
+    /// Whether L2 holds, when a launch begins, what copies from the host and earlier launches left in
+    /// it, as the hardware's does; otherwise it is empty.
+    pub warm_l2: bool,
     /// Cycles after which a launch is given up.
     pub max_cycles: u64,
     /// What an unknown instruction does.
@@ -93,6 +96,7 @@ impl Default for RunOptions {
             timeline: false,
             threads: 0,
             window: None,
+            warm_l2: false,
             max_cycles: DEFAULT_MAX_CYCLES,
             unknown_op: UnknownOp::Error,
             heap: None,

@@ -75,7 +75,8 @@ impl<'a> Session<'a> {
         for (buffer, address) in workload.buffers.iter().zip(&addresses) {
             if !buffer.contents.is_zero() {
                 let bytes = first_contents(buffer, files)?;
-                memory.write(*address, &bytes)?;
+                device.memory_mut().write(*address, &bytes)?;
+                device.copied(*address, bytes.len() as u64);
             }
         }
         let mut session = Session {

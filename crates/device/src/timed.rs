@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use exec::{CODE_BASE, SmState};
 use sm::{Hazard, HazardMode, Sm, SmStatistics, StallReason};
-use source::{Cycle, Fault, Pc, SmId};
+use source::{Cycle, Fault, PageTable, Pc, SmId};
 
 use crate::device::{Device, Prepared};
 use crate::engine::{Engine, Hang, Parts, Progress, Stop};
@@ -15,7 +15,42 @@ use crate::pages::CONSTANT_BASE;
 use crate::report::{HazardReport, Issue, LaunchReport, Timing};
 use crate::statistics::{DRAM_SHARE, DRAM_THROUGHPUT, L2_HIT_RATE, Measured, Metric, sm_metrics};
 
+/// Constant banks.
+const BANKS: u8 = 32;
+
 impl Device {
+    /// Puts into L2 what copies from the host wrote since the last launch: data, code, constants.
+    fn warm_l2(&mut self, prepared: &Prepared, pages: &PageTable) {
+        let beyond = &mut self.beyond;
+        let page = 1 << pages.page_bits();
+        let mut copied = |address: u64, bytes: u64| {
+            let end = address.saturating_add(bytes);
+            let mut from = address;
+            while from < end {
+                let to = end.min((from / page + 1) * page);
+                beyond.warm(pages.physical(from), to - from);
+                from = to;
+            }
+        };
+        for &(address, bytes) in &self.copied {
+            copied(address, bytes);
+        }
+        let program = prepared.launch.program();
+        let kernel = program.kernel();
+        let loaded = program.module().loaded();
+        for bank in 0..BANKS {
+            let bytes = match bank {
+                0 => (kernel.parameter_base + kernel.parameter_size).max(kernel.constant0_size),
+                bank => loaded
+                    .constant_bank(u32::from(bank), Some(kernel.section))
+                    .map_or(0, |bytes| bytes.len() as u32),
+            };
+            let first = sm::constant_address(bank, 0);
+            let address = CONSTANT_BASE + u64::from(first);
+            copied(address, u64::from(bytes));
+        }
+    }
+
     /// Runs a launch cycle by cycle.
     pub(crate) fn run_timed(
         &mut self,
@@ -56,7 +91,13 @@ impl Device {
             },
         );
         let (sms, sources) = places.into_iter().flatten().unzip();
-        self.beyond.flush();
+        if options.warm_l2 {
+            self.beyond.restart();
+            self.warm_l2(prepared, &shape.pages);
+        } else {
+            self.beyond.flush();
+        }
+        self.copied.clear();
         self.beyond.reset_statistics();
         let mut engine = Engine::new(Parts {
             sms,

@@ -13,6 +13,8 @@ pub struct Sectors {
     pub pending: u8,
 }
 
+/// Every sector of a line.
+const ALL: u8 = 0xf;
 /// No line.
 const NO_LINE: u64 = u64::MAX;
 /// Bits of a way's number in the recency order.
@@ -122,6 +124,40 @@ impl L2Tags {
         keys[half] = keys[half] & !(0xff << shift) | u64::from(key(line)) << shift;
         self.lines[slot as usize] = line;
         self.sectors[slot as usize] = Sectors::default();
+    }
+
+    /// Forgets what was on its way, at the end of a launch that was given up.
+    pub fn settle(&mut self) {
+        for sectors in &mut self.sectors {
+            sectors.pending = 0;
+        }
+    }
+
+    /// Puts a whole line that the DRAM has too into its set. How many sectors of another line the
+    /// DRAM did not have yet.
+    pub fn fill(&mut self, set: u32, line: u64) -> u32 {
+        let slot = match self.find(set, line) {
+            Some(slot) => slot,
+            None => match self.victim(set) {
+                Some(victim) => {
+                    let dirty = self.sectors(victim).dirty.count_ones();
+                    self.replace(victim, line);
+                    *self.sectors(victim) = Sectors {
+                        valid: ALL,
+                        ..Sectors::default()
+                    };
+                    self.touch(set, victim);
+                    return dirty;
+                }
+                None => return 0,
+            },
+        };
+        *self.sectors(slot) = Sectors {
+            valid: ALL,
+            ..Sectors::default()
+        };
+        self.touch(set, slot);
+        0
     }
 
     /// Sectors that hold bytes the DRAM does not have.

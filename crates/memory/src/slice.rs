@@ -231,6 +231,23 @@ impl Slice {
         self.tags.dirty_sectors()
     }
 
+    /// The tags, to be kept beyond a launch.
+    pub fn take_tags(&mut self) -> L2Tags {
+        std::mem::replace(&mut self.tags, L2Tags::new(0, 0))
+    }
+
+    /// Begins with these tags.
+    pub fn put_tags(&mut self, mut tags: L2Tags) {
+        tags.settle();
+        self.tags = tags;
+    }
+
+    /// Puts a line into the tags. How many sectors were written back for it.
+    pub fn fill(&mut self, line: u64, local: u32) -> u32 {
+        let set = self.settings.map.set(line, local);
+        self.tags.fill(set, line)
+    }
+
     /// Simulates every cycle before `until`. `links[channel * stride + sub]` leads to a channel;
     /// all that returns before `until` must stand in it.
     pub fn run(&mut self, until: u64, links: &mut [Link], stride: usize) {

@@ -10,15 +10,16 @@ use std::sync::Arc;
 use hardware::{CardParameters, Gpu, HardwareError, MemoryParameters};
 use source::{Cycle, Line, Performed, Reply, Request, RequestKind};
 
-use crate::address::AddressMap;
+use crate::address::{AddressMap, LINE_BYTES};
 use crate::clock::{Clocks, Domain};
 use crate::crossbar::{DataRate, SmPort};
 use crate::dram::{DramParameters, Refresh, Timing};
 use crate::geometry;
+use crate::l2_tags::L2Tags;
 use crate::order::CycleOrder;
 use crate::parameters::{CrossbarParameters, L2Parameters};
 use crate::partition::Partition;
-use crate::slice::{Departure, Packet, SliceSettings};
+use crate::slice::{Departure, Packet, Slice, SliceSettings};
 use crate::statistics::MemoryStatistics;
 
 /// Crossbar, L2 and DRAM of a GPU.
@@ -194,6 +195,43 @@ impl MemorySystem {
             .sum();
         self.past.l2_flushed_bytes += dirty * source::Sector::BYTES;
         self.clear();
+    }
+
+    /// Ends a kernel as the hardware does: L2 keeps its lines, also those that the DRAM does not have
+    /// yet, and time begins anew.
+    pub fn restart(&mut self) {
+        self.past = self.statistics();
+        fn slices(partitions: &mut [Partition]) -> impl Iterator<Item = &mut Slice> {
+            partitions
+                .iter_mut()
+                .flat_map(|partition| &mut partition.slices)
+                .map(|(_, slice)| slice)
+        }
+        let kept: Vec<L2Tags> = slices(&mut self.partitions).map(Slice::take_tags).collect();
+        self.clear();
+        for (slice, tags) in slices(&mut self.partitions).zip(kept) {
+            slice.put_tags(tags);
+        }
+    }
+
+    /// What a copy from the host leaves in L2: the `bytes` from physical address `address` on, the
+    /// last of them the most recently used. It takes no time.
+    pub fn warm(&mut self, address: u64, bytes: u64) {
+        if bytes == 0 {
+            return;
+        }
+        let lines = address / LINE_BYTES..=address.saturating_add(bytes - 1) / LINE_BYTES;
+        // Earlier lines would be gone again: no set is filled twice without the others.
+        let capacity = u64::from(self.settings.map.slice_count()) * self.l2.sets * self.l2.ways;
+        let first = (*lines.start()).max(lines.end().saturating_sub(4 * capacity));
+        let map = &self.settings.map;
+        for line in first..=*lines.end() {
+            let place = map.place(Line(line));
+            let partition = &mut self.partitions[place.partition as usize];
+            let (_, slice) = &mut partition.slices[place.sub as usize];
+            let written = slice.fill(line, place.local);
+            self.past.l2_flushed_bytes += u64::from(written) * source::Sector::BYTES;
+        }
     }
 
     /// What was counted since the system was made, or since [`reset_statistics`].

@@ -6,6 +6,14 @@ use driver::{Mix, VADD, bandwidth, gpu, stream};
 use hardware::MemoryParameters;
 use memory::MemorySystem;
 
+const READS: Mix = Mix {
+    reads: 1,
+    writes: 0,
+    elements: 8 << 20,
+    warps_per_cta: 8,
+    ctas_per_sm: 6,
+};
+
 #[test]
 fn bytes_per_clock_give_the_data_sheets_bandwidth_on_every_gpu() {
     for name in hardware::names() {
@@ -52,6 +60,37 @@ fn vadd_comes_near_the_data_sheet_on_every_gpu() {
             share * 100.0
         );
     }
+}
+
+/// Reads alone, as many bytes under way as a grid that fills the SMs has. A kernel, whose SMs do more
+/// than ask, reaches somewhat less.
+#[test]
+fn streaming_reads_come_near_the_data_sheet() {
+    let mut out_of_bounds = Vec::new();
+    for name in [
+        "rtx-4090",
+        "rtx-a6000",
+        "rtx-3080",
+        "rtx-2080-ti",
+        "a100-sxm4-40gb",
+    ] {
+        let gpu = gpu(name, &[]);
+        let outcome = stream(&gpu, &READS, None, 2);
+        let sheet = MemoryParameters::load(&gpu).expect("a memory").bandwidth * 1e9;
+        let share = bandwidth(&gpu, &outcome) / sheet;
+        let s = outcome.memory.statistics();
+        assert_eq!(s.dram_read_bytes, 4 * READS.elements, "{name}");
+        assert_eq!(s.dram_write_bytes, 0, "{name}");
+        println!(
+            "{name}: {:.1} %, {:.1} % of bursts in open rows",
+            100.0 * share,
+            100.0 * s.dram_row_hits as f64 / s.dram_reads as f64
+        );
+        if !(0.9..=1.0).contains(&share) {
+            out_of_bounds.push((name, share));
+        }
+    }
+    assert!(out_of_bounds.is_empty(), "{out_of_bounds:?}");
 }
 
 #[test]

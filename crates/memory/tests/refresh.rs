@@ -46,7 +46,7 @@ fn latencies(
 #[test]
 fn two_percent_of_dram_accesses_are_late_by_up_to_210_ns() {
     let reads = reads(30_000);
-    let (all, statistics) = latencies(&[], &reads, || 290);
+    let (all, statistics) = latencies(&[], &reads, || 240);
     assert_eq!(all.len(), reads.len());
     assert_eq!(statistics.dram_reads, reads.len() as u64);
     // The hop of a chase (MODEL.md §8.2): 333 cycles more than one that hits L2, give or take 1 %.
@@ -80,12 +80,12 @@ fn two_percent_of_dram_accesses_are_late_by_up_to_210_ns() {
 #[test]
 fn refresh_does_not_depend_on_windows() {
     let reads = reads(1500);
-    let reference = latencies(&[], &reads, || 291);
+    let reference = latencies(&[], &reads, || 240);
     assert!(reference.1.dram_refreshed > 10);
     assert_eq!(latencies(&[], &reads, || 7), reference);
     let mut n = 0;
     let uneven = latencies(&[], &reads, || {
-        n = (n * 5 + 3) % 289;
+        n = (n * 5 + 3) % 239;
         n + 1
     });
     assert_eq!(uneven, reference);
@@ -95,7 +95,7 @@ fn refresh_does_not_depend_on_windows() {
 fn stalls_that_are_rare_or_short_delay_few_or_little() {
     let reads = reads(4000);
     let late = |overrides: &[&str]| {
-        let (all, statistics) = latencies(overrides, &reads, || 290);
+        let (all, statistics) = latencies(overrides, &reads, || 240);
         let least = *all.iter().min().expect("latencies");
         let most = *all.iter().max().expect("latencies");
         (statistics.dram_refreshed, most - least)

@@ -41,6 +41,7 @@ mod units;
 mod wheel;
 
 pub use audit::UnderWay;
+pub use constant_cache::constant_address;
 pub use dependence::{DependenceArea, DependenceMode, Release};
 pub use emulation::Issued;
 pub use error::SmError;

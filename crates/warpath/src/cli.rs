@@ -101,6 +101,15 @@ pub enum Hazards {
     Emulate,
 }
 
+/// Something that is done or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Switch {
+    /// Done.
+    On,
+    /// Not done.
+    Off,
+}
+
 /// What an instruction does that the simulator does not know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Default)]
 pub enum UnknownOp {
@@ -158,6 +167,10 @@ pub struct RunArguments {
     /// What to do about hazards.
     #[arg(long, value_enum, default_value_t, help_heading = "Simulation")]
     pub hazards: Hazards,
+    /// Whether L2 holds what copies from the host and earlier launches left in it, as the hardware's
+    /// does; `off`: it is empty when a launch begins. On, unless the launch file says otherwise.
+    #[arg(long, value_enum, value_name = "SWITCH", help_heading = "Simulation")]
+    pub warm_l2: Option<Switch>,
     /// Set a parameter of the GPU.
     #[arg(long = "set", value_name = "KEY=VALUE", help_heading = "Simulation")]
     pub set: Vec<String>,

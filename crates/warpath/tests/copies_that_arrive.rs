@@ -73,13 +73,17 @@ fn a_wait_that_is_left_out_is_reported() {
         let right = changed(folder.path(), architecture, from, from);
         assert_eq!(kinds(&report(gpu, &right, &[])), [""; 0], "{architecture}");
         let wrong = changed(folder.path(), architecture, from, to);
-        let one = report(gpu, &wrong, &["--threads", "1"]);
+        let one = report(gpu, &wrong, &["--warm-l2", "off", "--threads", "1"]);
         assert!(
             kinds(&one).iter().all(|kind| *kind == "LDGSTS") && !kinds(&one).is_empty(),
             "{architecture}: {:?}",
             kinds(&one)
         );
-        let two = report(gpu, &wrong, &["--threads", "2", "--window", "7"]);
+        let two = report(
+            gpu,
+            &wrong,
+            &["--warm-l2", "off", "--threads", "2", "--window", "7"],
+        );
         assert_eq!(one[0]["hazards"], two[0]["hazards"], "{architecture}");
     }
 }
@@ -90,7 +94,7 @@ fn a_wait_lasts_until_the_copies_have_come() {
     let cubin = kernel("synchronisation/pipeline.sm_86.cubin");
     let instructions = |latency: &str| {
         let set = format!("dram.fixed_latency={latency}");
-        let report = report("rtx-a6000", &cubin, &["--set", &set]);
+        let report = report("rtx-a6000", &cubin, &["--set", &set, "--warm-l2", "off"]);
         let metrics = report[0]["metrics"].as_object().unwrap();
         metrics["smsp__inst_executed.sum"].as_u64().unwrap()
     };
@@ -98,7 +102,7 @@ fn a_wait_lasts_until_the_copies_have_come() {
     // Twenty warps that take ten instructions or so and forty cycles for a look.
     assert!(long > short + 20 * 50, "{short} and {long}");
     let file = kernels().join("synchronisation/copies_that_arrive.toml");
-    let slow = ["--set", "dram.fixed_latency=1100"];
+    let slow = ["--set", "dram.fixed_latency=1100", "--warm-l2", "off"];
     let one = common::run(&file, &[&slow[..], &["--threads", "1"]].concat());
     let two = common::run(
         &file,

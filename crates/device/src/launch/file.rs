@@ -38,6 +38,9 @@ pub struct Workload {
     pub pages: Option<Pages>,
     /// Picks the order of shuffled pages, unless the user says otherwise.
     pub page_seed: Option<u64>,
+    /// Whether L2 holds what copies from the host and earlier launches left in it, unless the user
+    /// says otherwise.
+    pub warm_l2: Option<bool>,
     /// Kernel launches, in order; each starts when the one before has ended.
     pub launches: Vec<KernelLaunch>,
     /// Device memory that the launches work on.
@@ -91,6 +94,7 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         "heap",
         "pages",
         "page_seed",
+        "warm_l2",
         "launch",
         "buffers",
         "textures",
@@ -130,6 +134,10 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         .get("page_seed")
         .map(|value| value.integer(0..=i64::MAX as u64, "an integer from 0 on"))
         .transpose()?;
+    let warm_l2 = match top.get("warm_l2") {
+        Some(value) => Some(value.boolean("true or false")?),
+        None => None,
+    };
     let buffers = read_buffers(top)?;
     let objects = read_objects(top, &buffers)?;
     let expected = "a list of tables, as in `[[launch]]`";
@@ -158,6 +166,7 @@ fn read_workload(top: &Table<'_>) -> Reading<Workload> {
         heap,
         pages,
         page_seed,
+        warm_l2,
         launches,
         buffers,
         objects,

@@ -10,7 +10,7 @@ use device::{Files, HazardMode, RunOptions, RunProgress, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::Style;
 
-use crate::cli::{Format, Hazards, HostIsa, Mode, Pages, RunArguments, UnknownOp};
+use crate::cli::{Format, Hazards, HostIsa, Mode, Pages, RunArguments, Switch, UnknownOp};
 use crate::failure::{Failure, Problem};
 use crate::input::{load_cubins_for, load_gpu, read_launch_file};
 
@@ -51,7 +51,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     let gpu = load_gpu(arguments.gpu.as_deref().unwrap_or(&gpu), &arguments.set)?;
     let dumps = Dump::all(&arguments.dump, &workload)?;
 
-    let options = options(arguments);
+    let options = options(arguments, &workload);
     let mut session = Session::new(&workload, &files, gpu, &options)?;
     let mut bar = Bar::new();
     let result = session.run(&options, &mut |progress| bar.tell(progress));
@@ -94,7 +94,7 @@ pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure>
     .run())
 }
 
-fn options(arguments: &RunArguments) -> RunOptions {
+fn options(arguments: &RunArguments, workload: &Workload) -> RunOptions {
     RunOptions {
         mode: mode(arguments.mode),
         hazards: match arguments.hazards {
@@ -105,6 +105,11 @@ fn options(arguments: &RunArguments) -> RunOptions {
         timeline: false,
         threads: arguments.threads,
         window: arguments.window,
+        // As the hardware does, unless someone says otherwise.
+        warm_l2: match arguments.warm_l2 {
+            Some(switch) => switch == Switch::On,
+            None => workload.warm_l2.unwrap_or(true),
+        },
         max_cycles: arguments.max_cycles,
         unknown_op: match arguments.unknown_op {
             UnknownOp::Error => device::UnknownOp::Error,
@@ -217,6 +222,7 @@ fn workload_of(arguments: &RunArguments, cubins: &[Cubin]) -> Result<Workload, F
         heap: None,
         pages: None,
         page_seed: None,
+        warm_l2: None,
         launches: vec![KernelLaunch {
             kernel: kernel.to_owned(),
             grid,
