@@ -39,7 +39,11 @@ fn a_page_too_many_costs_eleven_cycles() {
     let chased = |pages: u32, entries: &str| {
         let file = chase(&folder, pages * 64, 1 << 13, pages * 64 - 1, "");
         let set = ["--set", entries, "--set", "dram.refresh_period=1000000000"];
-        run(&file, &[&["--threads", "1"], &set[..]].concat()).report
+        run(
+            &file,
+            &[&["--threads", "1", "--warm-l2", "off"], &set[..]].concat(),
+        )
+        .report
     };
     let report = chased(14, "translation.entries=16");
     let lookups = metric(&report, "tlb_lookups.sum");
@@ -67,7 +71,14 @@ fn a_page_too_many_costs_eleven_cycles() {
 fn shuffled_pages_change_cycles_alone() {
     let file = kernels().join("vadd/vadd.toml");
     let with = |more: &[&str]| {
-        let mut arguments = vec!["--gpu", "rtx-4090", "--set", "card.sms=8"];
+        let mut arguments = vec![
+            "--gpu",
+            "rtx-4090",
+            "--set",
+            "card.sms=8",
+            "--warm-l2",
+            "off",
+        ];
         arguments.extend(more);
         run(&file, &arguments)
     };
