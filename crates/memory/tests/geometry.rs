@@ -32,10 +32,13 @@ fn impossible_caches() {
 #[test]
 fn more_slices_than_ports() {
     let text = refused("rtx-a6000", &["l2.partitions=25"]);
-    assert_eq!(
-        text,
-        "gpus/ga102.toml:20: `crossbar.slice_ports`: is 48, but must be at least \
-         l2.partitions x l2.slices_per_partition, which is 50"
+    assert!(text.starts_with("gpus/ga102.toml:"), "{text}");
+    assert!(
+        text.ends_with(
+            ": `crossbar.slice_ports`: is 48, but must be at least \
+             l2.partitions x l2.slices_per_partition, which is 50"
+        ),
+        "{text}"
     );
     let text = refused("rtx-4090", &["crossbar.slice_ports=35"]);
     assert!(text.contains("`crossbar.slice_ports`: is 35"), "{text}");

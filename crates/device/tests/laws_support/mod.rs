@@ -23,6 +23,12 @@ pub fn workload(file: &str) -> Workload {
 /// A GPU that is built in.
 pub fn gpu(name: &str) -> Gpu {
     let mut gpu = Gpu::load(name).unwrap_or_else(|error| panic!("{error}"));
+    // Between two clocks the first instructions and the last store take a cycle more or less.
+    if gpu.value("l2.clock").is_ok() {
+        let core = number(&gpu, "card.core_clock");
+        gpu.set(&format!("l2.clock={core}"))
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
     gpu.check(&device::declarations())
         .unwrap_or_else(|error| panic!("{error}"));
     gpu
