@@ -9,6 +9,7 @@ pub mod csv;
 pub mod json;
 pub mod metrics;
 pub mod number;
+pub mod plot;
 pub mod table;
 pub mod text;
 pub mod timeline;

@@ -36,7 +36,7 @@ const LANE: u64 = 18;
 const LEFT: u64 = 48;
 const TOP: u64 = 44;
 /// Colours of lanes, told apart by eyes that do not see red and green too (Okabe and Ito).
-const COLOURS: [&str; 8] = [
+pub(crate) const COLOURS: [&str; 8] = [
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#000000",
 ];
 
@@ -124,7 +124,7 @@ impl Timeline {
 }
 
 /// Text as XML has it.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -40,6 +40,8 @@ pub enum Command {
     Area(AreaArguments),
     /// Run experiments in SASS and compare with what machines were seen to do.
     Lab(LabArguments),
+    /// Take a GPU apart from outside: caches, translations, slices, banks and throughputs as kernels see them.
+    Probe(ProbeArguments),
     /// Measure the simulator's own speed on its standing workloads.
     Bench(BenchArguments),
     /// Print the completion script for a shell.
@@ -406,6 +408,31 @@ pub struct LabRunArguments {
     /// Set a parameter of the GPU.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ListFormat,
+}
+
+/// Options of `probe`.
+#[derive(Debug, Args)]
+pub struct ProbeArguments {
+    /// The probe (docs/probes.md), or `list`.
+    pub name: String,
+    /// GPU to simulate: a name of `warpath gpus` or a .toml file.
+    #[arg(long, value_name = "NAME", default_value = "rtx-4090")]
+    pub gpu: String,
+    /// The SM that measures, where one does.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub sm: u32,
+    /// Set a parameter of the GPU.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Host threads; 0 for as many as there are. Results are the same for any number.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Write a drawing of the measurements into this file.
+    #[arg(long, value_name = "FILE.svg")]
+    pub svg: Option<PathBuf>,
     /// Write the output as.
     #[arg(long, value_enum, default_value_t)]
     pub format: ListFormat,

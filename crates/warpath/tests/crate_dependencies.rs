@@ -32,9 +32,15 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("lab", &["sass", "cubin", "hardware", "device"]),
     ("report", &["device"]),
     (
+        "probe",
+        &[
+            "sass", "cubin", "hardware", "schedule", "device", "lab", "report",
+        ],
+    ),
+    (
         "warpath",
         &[
-            "sass", "cubin", "source", "hardware", "schedule", "device", "lab", "report",
+            "sass", "cubin", "source", "hardware", "schedule", "device", "lab", "probe", "report",
         ],
     ),
 ];

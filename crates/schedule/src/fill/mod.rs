@@ -10,11 +10,11 @@ mod counters;
 mod delay;
 mod operands;
 
-use sass::assemble::ControlText;
-use sass::{Control, Decoded, Instruction, Opcode, Word};
+use sass::assemble::{AssembledKernel, ControlText};
+use sass::{Architecture, Control, Decoded, Instruction, Opcode, Word};
 
-use crate::flow::Tables;
-use crate::lint::Section;
+use crate::flow::{NO_TABLES, Tables};
+use crate::lint::{Section, lint};
 use crate::rules::Rules;
 
 /// Stall counts from here on yield, as in compiled code, where nothing is kept for the next instruction.
@@ -64,6 +64,27 @@ pub fn fill(rules: &Rules, lines: &[Line], words: &[Word], tables: &Tables) -> V
     filled
         .map(|(instruction, word)| instruction.as_ref().map_or(*word, |one| one.word))
         .collect()
+}
+
+/// Fills in the open control fields of an assembled kernel; how many findings those that are given leave.
+pub fn kernel(rules: &Rules, kernel: &mut AssembledKernel, architecture: Architecture) -> usize {
+    let decoded = |word| match sass::decode(word, architecture) {
+        Decoded::Instruction(instruction) => Some(instruction),
+        Decoded::Unknown(_) => None,
+    };
+    let lines = kernel.instructions.iter().map(|line| Line {
+        instruction: decoded(line.word),
+        given: line.control,
+    });
+    let lines: Vec<Line> = lines.collect();
+    let words: Vec<Word> = kernel.instructions.iter().map(|line| line.word).collect();
+    let words = fill(rules, &lines, &words, &NO_TABLES);
+    let mut code = Vec::with_capacity(words.len());
+    for (line, word) in kernel.instructions.iter_mut().zip(words) {
+        line.word = word;
+        code.push(decoded(word));
+    }
+    lint(rules, Section::kernel(&code)).findings.len()
 }
 
 /// What an instruction begins with: what is given, and for the rest as little as possible.

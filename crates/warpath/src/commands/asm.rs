@@ -3,10 +3,7 @@
 use std::io::Write;
 
 use sass::assemble::{AssembleError, AssembledKernel, Assembly};
-use sass::{Architecture, Opcode, Word};
-use schedule::fill::Line;
-use schedule::flow::NO_TABLES;
-use schedule::{Rules, Section};
+use sass::{Architecture, Opcode};
 
 use crate::cli::AsmArguments;
 use crate::failure::{Failure, Problem};
@@ -30,7 +27,7 @@ pub fn run(arguments: &AsmArguments, out: &mut dyn Write) -> Result<(), Failure>
         let gpu = arguments.gpu.as_deref();
         let rules = super::lint::rules_of(gpu, assembly.architecture, &file)?;
         for kernel in &mut assembly.kernels {
-            against += fill_in(&rules, kernel, assembly.architecture);
+            against += schedule::fill::kernel(&rules, kernel, assembly.architecture);
             waited_for(&file, &text, kernel, assembly.architecture)?;
         }
     } else {
@@ -65,23 +62,6 @@ pub fn run(arguments: &AsmArguments, out: &mut dyn Write) -> Result<(), Failure>
         )?;
     }
     Ok(())
-}
-
-/// Fills in the open control fields of a kernel; how many findings those that are given leave.
-fn fill_in(rules: &Rules, kernel: &mut AssembledKernel, architecture: Architecture) -> usize {
-    let lines = kernel.instructions.iter().map(|line| Line {
-        instruction: super::lint::decoded(line.word, architecture),
-        given: line.control,
-    });
-    let lines: Vec<Line> = lines.collect();
-    let words: Vec<Word> = kernel.instructions.iter().map(|line| line.word).collect();
-    let words = schedule::fill::fill(rules, &lines, &words, &NO_TABLES);
-    let mut code = Vec::with_capacity(words.len());
-    for (line, word) in kernel.instructions.iter_mut().zip(words) {
-        line.word = word;
-        code.push(super::lint::decoded(word, architecture));
-    }
-    schedule::lint(rules, Section::kernel(&code)).findings.len()
 }
 
 /// Demands that somebody waits for every commit of copies whose counter was left open: nothing but DEPBAR

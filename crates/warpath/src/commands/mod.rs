@@ -13,6 +13,7 @@ mod gpus;
 mod lab;
 mod lint;
 mod man;
+mod probe;
 mod run;
 
 use std::io::Write;
@@ -32,6 +33,7 @@ pub fn run(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Area(arguments) => area::run(&arguments, out),
         Command::Explain(arguments) => explain::run(&arguments, out),
         Command::Lab(arguments) => lab::run(&arguments, out),
+        Command::Probe(arguments) => probe::run(&arguments, out),
         Command::Bench(arguments) => bench::run(&arguments, out),
         Command::Completions(arguments) => completions::run(&arguments, out),
         Command::Man => man::run(out),
