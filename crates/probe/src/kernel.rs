@@ -19,8 +19,12 @@ pub enum Load {
     PastL1,
 }
 
+const HEAD: &str = include_str!("kernels/head.sass");
+const TAIL: &str = include_str!("kernels/tail.sass");
+
 impl Load {
-    fn suffix(self) -> &'static str {
+    /// What it adds to the mnemonic.
+    pub(crate) fn suffix(self) -> &'static str {
         match self {
             Load::Cached => "",
             Load::PastL1 => ".STRONG.GPU",
@@ -32,9 +36,12 @@ impl Load {
 /// these words besides:
 ///
 /// * `DESCRIPTOR` fills UR4, the descriptor that global addresses name;
-/// * `LOAD` and `LOAD32` are the loads of 64 and 32 bits that are measured.
+/// * `LOAD` and `LOAD32` are the loads of 64 and 32 bits that are measured;
+/// * `HEAD` and `TAIL` number threads and warps, and store the two clocks of each warp
+///   ([`crate::stamps`]).
 pub(crate) fn spelled(text: &str, load: Load, architecture: Architecture) -> String {
     let mut spelled = format!(".arch {architecture}\n");
+    let text = text.replace("HEAD\n", HEAD).replace("TAIL\n", TAIL);
     for line in text.lines() {
         let mut line = line
             .replace("LOAD32", &format!("LDG.E{}", load.suffix()))

@@ -1,8 +1,6 @@
 //! `l1-associativity` and `l1-masks`: which lines share a set of the L1 cache, from times of loads alone.
 //!
-//! Lines that push a target out are found one by one: the shortest prefix of a list of random lines that
-//! pushes the target out ends with a line of its set. That line goes to the front and the search begins
-//! anew, until the lines in front suffice alone: they are as many as there are ways. Where the set is a
+//! The lines that push a target out ([`crate::sets`]) are as many as there are ways. Where the set is a
 //! linear function of the address bits, differences of lines of one set form a space over GF(2). Its basis
 //! is found bit by bit: with the lines of a set at hand, one pass tells whether any of many lines is of that
 //! set too. The masks of the set's bits span what is orthogonal to that space.
@@ -12,11 +10,10 @@ use report::plot::{Axis, Mark, Plot, Scale, Series};
 use crate::bench::{Bench, LINE};
 use crate::error::ProbeError;
 use crate::gf2::{orthogonal, parity};
-use crate::kernel::Load;
 use crate::list::{Choice, Probe};
 use crate::outcome::{Cell, Outcome, Rows};
 use crate::random::Random;
-use crate::scan::Place;
+use crate::sets::{Cache, Set, Sight};
 
 /// The probe of the ways.
 pub const ASSOCIATIVITY: Probe = Probe {
@@ -35,81 +32,10 @@ pub const MASKS: Probe = Probe {
 /// Lines of the first list that is tried, and most that are.
 const FIRST_LIST: usize = 1 << 10;
 const LONGEST_LIST: usize = 1 << 16;
-/// No cache has more ways.
-const MOST_WAYS: usize = 1 << 10;
 /// No set function has more bits.
 const MOST_BITS: usize = 14;
 /// Lines whose set is predicted from the masks and looked up.
 const CHECKS: usize = 64;
-
-/// A target with the lines of its set.
-struct Set {
-    target: u64,
-    /// As many lines of its set as push it out.
-    others: Vec<u64>,
-}
-
-/// Loads of one SM with the threshold that tells misses from hits.
-struct Sight<'a> {
-    bench: &'a mut Bench,
-    sm: u32,
-    /// Cycles of a load that hits, and least cycles of one that misses.
-    hit: u32,
-    miss: u32,
-}
-
-impl<'a> Sight<'a> {
-    /// Learns what hits and misses look like.
-    fn new(
-        bench: &'a mut Bench,
-        sm: u32,
-        probe: &'static str,
-        lines: &[u64],
-    ) -> Result<Sight<'a>, ProbeError> {
-        // Each line twice: the first load misses, the second hits.
-        let lines: Vec<u64> = lines.iter().take(64).flat_map(|line| [*line; 2]).collect();
-        let times = bench.times(&lines, Load::Cached, Place::Sm(sm))?;
-        let middle = |mut times: Vec<u32>| {
-            times.sort_unstable();
-            times[times.len() / 2]
-        };
-        // The first chunk fills the instruction caches.
-        let (pairs, _) = times[times.len() / 2..].as_chunks::<2>();
-        let miss = pairs.iter().map(|pair| pair[0]).min().unwrap_or(0);
-        let hit = middle(pairs.iter().map(|pair| pair[1]).collect());
-        if miss <= hit + 4 {
-            return Err(ProbeError::Inconclusive {
-                probe,
-                reason: format!(
-                    "a second load takes {hit} cycles, a first one {miss}: no cache is seen"
-                ),
-            });
-        }
-        Ok(Sight {
-            bench,
-            sm,
-            hit,
-            miss: hit + (miss - hit) / 2,
-        })
-    }
-
-    /// For each list of lines: whether its first line is pushed out by the others.
-    fn pushed_out(&mut self, lists: &[Vec<u64>]) -> Result<Vec<bool>, ProbeError> {
-        let mut all = Vec::new();
-        let mut ends = Vec::new();
-        for list in lists {
-            all.extend_from_slice(list);
-            all.push(list[0]);
-            ends.push(all.len() - 1);
-        }
-        let times = self.bench.times(&all, Load::Cached, Place::Sm(self.sm))?;
-        Ok(ends.iter().map(|&end| times[end] >= self.miss).collect())
-    }
-
-    fn one_pushed_out(&mut self, list: Vec<u64>) -> Result<bool, ProbeError> {
-        Ok(self.pushed_out(&[list])?[0])
-    }
-}
 
 /// Where lines are taken from: an aligned piece of memory, a power of two.
 struct Field {
@@ -140,67 +66,29 @@ impl Field {
     }
 }
 
-/// Finds the lines that push a target out.
-fn find_set(
+/// The target at the start of the field with the lines that push it out, from a list that is as long as
+/// it must be.
+fn set_of(
     sight: &mut Sight<'_>,
     field: &Field,
     random: &mut Random,
     probe: &'static str,
 ) -> Result<Set, ProbeError> {
-    let inconclusive = |reason: String| Err(ProbeError::Inconclusive { probe, reason });
-    let target = field.base;
-    let mut pool: Vec<u64> = Vec::new();
-    let list = |front: &[u64], pool: &[u64]| -> Vec<u64> {
-        let front = front.iter().chain(pool);
-        std::iter::once(target).chain(front.copied()).collect()
-    };
-    let grow = |pool: &mut Vec<u64>, random: &mut Random, size: usize| {
-        while pool.len() < size {
-            let line = field.line(random);
-            if line != target {
-                pool.push(line);
-            }
-        }
+    let mut size = FIRST_LIST;
+    while size <= LONGEST_LIST {
+        let lines = (0..size).map(|_| field.line(random));
+        let mut pool: Vec<u64> = lines.filter(|line| *line != field.base).collect();
         pool.sort_unstable();
         pool.dedup();
-    };
-    let mut size = FIRST_LIST;
-    grow(&mut pool, random, size);
-    while !sight.one_pushed_out(list(&[], &pool))? {
+        if let Some(set) = sight.find_set(field.base, pool, random, probe)? {
+            return Ok(set);
+        }
         size *= 2;
-        if size > LONGEST_LIST {
-            return inconclusive(format!(
-                "{LONGEST_LIST} random lines do not push one out of the L1 cache"
-            ));
-        }
-        grow(&mut pool, random, size);
     }
-    // In an order of its own, so that the end of a prefix says nothing of an address.
-    for index in (1..pool.len()).rev() {
-        pool.swap(index, random.below(index as u64 + 1) as usize);
-    }
-    let mut others: Vec<u64> = Vec::new();
-    while others.len() < MOST_WAYS {
-        if !others.is_empty() && sight.one_pushed_out(list(&others, &[]))? {
-            return Ok(Set { target, others });
-        }
-        // The shortest prefix that suffices together with the lines in front.
-        let (mut too_short, mut enough) = (0, pool.len());
-        if !sight.one_pushed_out(list(&others, &pool))? {
-            return inconclusive("a line that was pushed out stays the next time".to_owned());
-        }
-        while too_short + 1 < enough {
-            let middle = (too_short + enough) / 2;
-            if sight.one_pushed_out(list(&others, &pool[..middle]))? {
-                enough = middle;
-            } else {
-                too_short = middle;
-            }
-        }
-        others.push(pool[enough - 1]);
-        pool.truncate(enough - 1);
-    }
-    inconclusive(format!("no set of at most {MOST_WAYS} ways"))
+    Err(ProbeError::Inconclusive {
+        probe,
+        reason: format!("{LONGEST_LIST} random lines do not push one out of the cache"),
+    })
 }
 
 fn associativity(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
@@ -208,8 +96,8 @@ fn associativity(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeErr
     let mut random = Random::new(1);
     let field = Field::new(bench)?;
     let lines: Vec<u64> = (0..64).map(|_| field.line(&mut random)).collect();
-    let mut sight = Sight::new(bench, choice.sm, probe, &lines)?;
-    let set = find_set(&mut sight, &field, &mut random, probe)?;
+    let mut sight = Sight::new(bench, choice.sm, probe, Cache::L1, &lines)?;
+    let set = set_of(&mut sight, &field, &mut random, probe)?;
     let ways = set.others.len();
     // Around and around over more and more lines of the set: what fits hits.
     let mut table = Rows::new("chains", &["lines of one set", "cycles per load", "misses"]);
@@ -223,9 +111,7 @@ fn associativity(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeErr
             .cycle()
             .take(laps * count)
             .collect();
-        let times = sight
-            .bench
-            .times(&chain, Load::Cached, Place::Sm(sight.sm))?;
+        let times = sight.times(&chain)?;
         let last = &times[(laps - 1) * count..];
         let mean = last.iter().map(|&time| f64::from(time)).sum::<f64>() / count as f64;
         let misses = last.iter().filter(|&&time| time >= sight.miss).count();
@@ -327,8 +213,8 @@ fn masks(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let mut random = Random::new(2);
     let field = Field::new(bench)?;
     let lines: Vec<u64> = (0..64).map(|_| field.line(&mut random)).collect();
-    let mut sight = Sight::new(bench, choice.sm, probe, &lines)?;
-    let set = find_set(&mut sight, &field, &mut random, probe)?;
+    let mut sight = Sight::new(bench, choice.sm, probe, Cache::L1, &lines)?;
+    let set = set_of(&mut sight, &field, &mut random, probe)?;
     let ways = set.others.len();
     let found = differences(&mut sight, &field, &set, probe)?;
     let masks = orthogonal(&found.vectors, field.columns());

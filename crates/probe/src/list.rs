@@ -22,12 +22,21 @@ pub struct Probe {
     pub run: fn(&mut Bench, &Choice) -> Result<Outcome, ProbeError>,
 }
 
-/// Every probe, from the registers outwards.
+/// Every probe: what a load meets, from an SM outwards, then what many of them get.
 pub const ALL: &[Probe] = &[
     crate::chase::PROBE,
     crate::l1_sets::ASSOCIATIVITY,
     crate::l1_sets::MASKS,
     crate::tlb::PROBE,
+    crate::l2_slices::PROBE,
+    crate::l2_sets::ASSOCIATIVITY,
+    crate::l2_sets::RESIDENT,
+    crate::dram::PROBE,
+    crate::refresh::PROBE,
+    crate::bandwidth::PROBE,
+    crate::shared_banks::PROBE,
+    crate::atomics::PROBE,
+    crate::loaded_latency::PROBE,
 ];
 
 /// The probe of that name.

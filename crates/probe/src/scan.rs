@@ -9,11 +9,15 @@ use crate::kernel::Load;
 pub enum Place {
     /// One warp of that SM.
     Sm(u32),
-    /// As many warps as there are SMs, each a part of the list.
-    Everywhere,
+    /// Warps of all SMs, so many on each, each with a part of the list.
+    Everywhere {
+        /// Warps of each SM.
+        warps: u32,
+    },
 }
 
 const TEXT: &str = include_str!("kernels/scan.sass");
+const GATHERS: &str = include_str!("kernels/gathers.sass");
 /// The SM that means every SM.
 const ANY: u32 = u32::MAX;
 
@@ -29,13 +33,27 @@ impl Bench {
         load: Load,
         place: Place,
     ) -> Result<Vec<u32>, ProbeError> {
+        self.times_of_last(1, list, load, place)
+    }
+
+    /// The same of the last of so many passes through the list.
+    ///
+    /// # Errors
+    /// A launch that fails.
+    pub fn times_of_last(
+        &mut self,
+        passes: u32,
+        list: &[u64],
+        load: Load,
+        place: Place,
+    ) -> Result<Vec<u32>, ProbeError> {
         let Some(&last) = list.last() else {
             return Ok(Vec::new());
         };
         let sms = self.card().sms;
         let (parts, sm) = match place {
             Place::Sm(sm) => (1, sm),
-            Place::Everywhere => (sms, ANY),
+            Place::Everywhere { warps } => (sms * warps.max(1), ANY),
         };
         let chunks = (list.len() as u32).div_ceil(LANES).div_ceil(parts);
         let entries = (chunks * parts * LANES) as usize;
@@ -48,7 +66,7 @@ impl Bench {
         self.write(addresses, &bytes)?;
         let out = addresses + entries as u64 * 8;
         let shape = Shape {
-            ctas: sms,
+            ctas: parts.max(sms),
             threads: LANES,
         };
         let arguments = [
@@ -56,8 +74,42 @@ impl Bench {
             Word::U64(out),
             Word::U32(sm),
             Word::U32(chunks),
+            Word::U32(passes),
         ];
         self.launch("scan", TEXT, load, shape, &arguments)?;
         self.read(out, list.len())
+    }
+
+    /// Cycles of loads past L1 by one warp, one after the other, each of as many addresses at once as are
+    /// given for it: at least one, at most one for each lane.
+    ///
+    /// # Errors
+    /// A launch that fails.
+    pub fn times_of_gathers(
+        &mut self,
+        gathers: &[Vec<u64>],
+        sm: u32,
+    ) -> Result<Vec<u32>, ProbeError> {
+        let mut bytes = Vec::with_capacity(gathers.len() * LANES as usize * 8);
+        for gather in gathers {
+            let lanes = gather.iter().cycle().take(LANES as usize);
+            lanes.for_each(|address| bytes.extend_from_slice(&address.to_le_bytes()));
+        }
+        let list = self.scratch((bytes.len() + gathers.len() * 8) as u64)?;
+        self.write(list, &bytes)?;
+        let out = list + bytes.len() as u64;
+        let shape = Shape {
+            ctas: self.card().sms,
+            threads: LANES,
+        };
+        let arguments = [
+            Word::U64(list),
+            Word::U64(out),
+            Word::U32(sm),
+            Word::U32(gathers.len() as u32),
+        ];
+        self.launch("gathers", GATHERS, Load::PastL1, shape, &arguments)?;
+        let words = self.read(out, gathers.len() * 2)?;
+        Ok(words.into_iter().step_by(2).collect())
     }
 }
