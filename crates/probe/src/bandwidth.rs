@@ -93,6 +93,13 @@ fn text(level: Level, width: u32) -> String {
     STREAM.replace("    STREAM\n", &loads)
 }
 
+/// The texts of all levels and widths.
+pub(crate) fn texts() -> Vec<(String, Load)> {
+    let levels = Level::ALL.into_iter();
+    let all = levels.flat_map(|level| WIDTHS.map(|width| (text(level, width), level.load())));
+    all.collect()
+}
+
 /// Bytes per cycle of so many SMs together.
 fn measure(
     bench: &mut Bench,

@@ -1,7 +1,7 @@
 //! A probe's kernel: one SASS text for all architectures, assembled for the GPU at hand with control bits
 //! filled in by its own latency tables.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cubin::Cubin;
 use hardware::Gpu;
@@ -79,16 +79,46 @@ fn with_system_scope(line: &str) -> String {
     format!("{}.SYS{}", &line[..end], &line[end..])
 }
 
+/// The texts of all kernels, with the loads that they are launched with, those that a probe makes from a
+/// pattern once for each of its widths.
+pub fn texts() -> Vec<(&'static str, String, Load)> {
+    let written = [
+        ("chase", include_str!("kernels/chase.sass"), Load::Cached),
+        ("chase", include_str!("kernels/chase.sass"), Load::PastL1),
+        ("scan", include_str!("kernels/scan.sass"), Load::Cached),
+        ("scan", include_str!("kernels/scan.sass"), Load::PastL1),
+        (
+            "gathers",
+            include_str!("kernels/gathers.sass"),
+            Load::PastL1,
+        ),
+        ("touch", include_str!("kernels/touch.sass"), Load::PastL1),
+        (
+            "contend",
+            include_str!("kernels/contend.sass"),
+            Load::PastL1,
+        ),
+        ("gather", include_str!("kernels/gather.sass"), Load::PastL1),
+        (
+            "atomics",
+            include_str!("kernels/atomics.sass"),
+            Load::Cached,
+        ),
+        ("load", include_str!("kernels/load.sass"), Load::PastL1),
+    ];
+    let written = written.map(|(name, text, load)| (name, text.to_owned(), load));
+    let made = crate::bandwidth::texts().into_iter();
+    let made = made.map(|(text, load)| ("stream", text, load));
+    let banks = crate::shared_banks::texts().into_iter();
+    let banks = banks.map(|text| ("banks", text, Load::Cached));
+    written.into_iter().chain(made).chain(banks).collect()
+}
+
 /// Assembles a text's only kernel for a GPU.
 ///
 /// # Errors
 /// An architecture without encodings or latency tables, a text at fault.
-pub(crate) fn assembled(
-    name: &str,
-    text: &str,
-    load: Load,
-    gpu: &Gpu,
-) -> Result<Cubin, ProbeError> {
+pub fn assembled(name: &str, text: &str, load: Load, gpu: &Gpu) -> Result<Cubin, ProbeError> {
     let number = gpu.architecture();
     let architecture =
         Architecture::from_number(number).ok_or_else(|| ProbeError::Architecture {
@@ -120,7 +150,7 @@ pub(crate) fn assembled(
     Cubin::parse(&bytes).map_err(|error| ProbeError::Run {
         kernel: name.to_owned(),
         error: Box::new(device::RunError::Cubin {
-            file: PathBuf::from(Path::new(name)),
+            file: PathBuf::from(name),
             error: Box::new(error),
         }),
     })

@@ -141,9 +141,9 @@ fn throughput(bench: &mut Bench, slices: &[Vec<u64>]) -> Result<f64, ProbeError>
 fn run(bench: &mut Bench, _: &Choice) -> Result<Outcome, ProbeError> {
     let card = bench.card().clone();
     let hammers = (card.sms / 16).max(1);
+    // On SMs of their own: what an SM shares is no slice.
     let probers = (card.sms - hammers).max(1) as usize;
-    // Small GPUs time several lists on each SM.
-    let probers = probers.max(16).min(MOST_LINES / LANES as usize);
+    let probers = probers.min(MOST_LINES / LANES as usize);
     let count = probers * LANES as usize;
     // Half of what L2 holds at most, from twice as much.
     let count = count

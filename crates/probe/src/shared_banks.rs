@@ -24,14 +24,23 @@ const WORD: u32 = 4;
 /// The longest stride in words.
 const LONGEST: u32 = 64;
 
-/// Cycles of a load of `width` bytes whose lanes are `stride` bytes apart.
-fn cycles(bench: &mut Bench, width: u32, stride: u32) -> Result<u32, ProbeError> {
+fn text(width: u32) -> String {
     let suffix = match width {
         4 => "",
         8 => ".64",
         _ => ".128",
     };
-    let text = TEXT.replace("LDSW", &format!("LDS{suffix}"));
+    TEXT.replace("LDSW", &format!("LDS{suffix}"))
+}
+
+/// The texts of all widths.
+pub(crate) fn texts() -> [String; 3] {
+    [4, 8, 16].map(text)
+}
+
+/// Cycles of a load of `width` bytes whose lanes are `stride` bytes apart.
+fn cycles(bench: &mut Bench, width: u32, stride: u32) -> Result<u32, ProbeError> {
+    let text = text(width);
     let name = format!("banks_{width}");
     let shape = Shape {
         ctas: 1,
