@@ -4,10 +4,9 @@
 //! that is soon served shares the row of x; if it is not and a second sector of x is not either, y has opened
 //! another row of the same bank. Every line is loaded for the first time, within pages that are all
 //! translated. How many banks there are follows from how often a row is closed by so many random others
-//! before the next refresh; how many channels, from how often the bursts of two open rows wait for each
-//! other.
+//! before the next refresh. Lines of one channel take longer where both are loaded at once from open rows.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use report::plot::{Axis, Mark, Plot, Scale, Series};
 
@@ -40,8 +39,9 @@ const WIDE: u64 = 256 << 20;
 /// Looks at whether a row stayed open, and rows that are opened between at most.
 const LOOKS: usize = 1200;
 const MOST_BETWEEN: usize = 96;
-/// Pairs that tell how many channels there are.
-const CHANNEL_PAIRS: usize = 3000;
+/// Pairs that are loaded at once, and the difference in cycles from which on they are not told apart.
+const CHANNEL_PAIRS: usize = 2000;
+const MEETING: i64 = 16;
 /// A row hit is at least so many cycles sooner.
 const LEAST_STEP: u32 = 3;
 
@@ -136,10 +136,10 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let card = bench.card().clone();
     let mut fresh = Fresh::new(bench, FIELD, 4)?;
     let mut rows = learn(bench, &mut fresh, choice.sm)?;
-    let (bits, same_row_bit) = by_bit(&mut rows, &mut fresh)?;
+    let bits = by_bit(&mut rows, &mut fresh)?;
     let (blocks, row_bytes) = by_block(&mut rows, &mut fresh)?;
     let (looks, banks) = count_banks(&mut rows, &mut fresh)?;
-    let channels = count_channels(&mut rows, &mut fresh, same_row_bit)?;
+    let meetings = meetings(&mut rows, &mut fresh)?;
     let points = |column: usize| {
         let rows = bits.rows.iter();
         let pairs = rows.filter_map(|row| match (&row[0], &row[column]) {
@@ -179,27 +179,20 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
             .notes
             .push("banks: rows close as soon without others that are opened".to_owned());
     }
-    if let Some((channels, error)) = channels {
-        outcome.found("channels", channels, "");
-        outcome.found("channels_error", error, "");
-        outcome.notes.push(
-            "channels: one by the share of random pairs that wait for each other, with its standard error"
-                .to_owned(),
-        );
-    } else {
-        outcome
-            .notes
-            .push("channels: pairs that share one do not stand out".to_owned());
-    }
+    outcome.notes.push(
+        "banks: an estimate with its standard error. meetings: pairs of one channel take longer; of random \
+         pairs one in so many as there are channels is of one"
+            .to_owned(),
+    );
     outcome
         .notes
         .push("times of single loads hold two clock reads".to_owned());
-    outcome.tables.extend([bits, blocks, looks]);
+    outcome.tables.extend([bits, blocks, looks, meetings]);
     Ok(outcome)
 }
 
-/// What becomes of pairs that differ in one address bit, and a bit whose pairs share a row.
-fn by_bit(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, Option<u64>), ProbeError> {
+/// What becomes of pairs that differ in one address bit.
+fn by_bit(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<Rows, ProbeError> {
     let mut table = Rows::new(
         "bits",
         &[
@@ -209,7 +202,6 @@ fn by_bit(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, Option<u6
             "elsewhere",
         ],
     );
-    let mut shares_row = None;
     for bit in BITS {
         let difference = 1u64 << bit;
         let mut list = Vec::new();
@@ -233,9 +225,6 @@ fn by_bit(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, Option<u6
             same as f64 / PAIRS as f64,
             closed.count() as f64 / PAIRS as f64,
         );
-        if same > 0.9 && difference >= LINE && shares_row.is_none() {
-            shares_row = Some(difference);
-        }
         table.row([
             bit.into(),
             Cell::Real(same),
@@ -243,7 +232,7 @@ fn by_bit(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, Option<u6
             Cell::Real(1.0 - same - closed),
         ]);
     }
-    Ok((table, shares_row))
+    Ok(table)
 }
 
 /// Lines of a row by the share of pairs in ever larger blocks that are of one row.
@@ -278,55 +267,88 @@ fn by_block(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, u64), P
     Ok((table, 1 << most.log2().round() as u32))
 }
 
-/// Looks at whether rows stay open while so many random others are opened: how many do.
+/// What became of rows while others were opened.
+struct Looked {
+    /// Share that was still open.
+    open: f64,
+    /// Cycles that the others took on average.
+    cycles: f64,
+}
+
+/// Looks at whether rows stay open while so many random others are opened, in `parts` gathers: where there
+/// are fewer others, loads of what is in L2 take their place. The last gather also brings back the
+/// translation that others may have pushed out.
 fn stay_open(
     rows: &mut RowTimes<'_>,
-    fresh: &mut Fresh,
-    wide: &mut Fresh,
-    (looks, between): (usize, usize),
-) -> Result<usize, ProbeError> {
+    (fresh, wide): (&mut Fresh, &mut Fresh),
+    (looks, between, parts): (usize, usize, usize),
+) -> Result<Looked, ProbeError> {
     let mut gathers = Vec::new();
-    let lanes = LANES as usize;
-    let each = MOST_BETWEEN / lanes + 1;
     for _ in 0..looks {
         let line = fresh.line();
         gathers.push(vec![line]);
         let others: Vec<u64> = (0..between).map(|_| wide.line()).collect();
-        let mut parts = others.chunks(lanes);
-        // Loads of what is in L2 take the place of those that open no row; the last of them also brings back
-        // the translation that others may have pushed out.
-        for _ in 0..each {
-            gathers.push(parts.next().map_or_else(|| vec![line], <[u64]>::to_vec));
+        let mut others = others.chunks(LANES as usize);
+        for _ in 0..parts {
+            gathers.push(others.next().map_or_else(|| vec![line], <[u64]>::to_vec));
         }
         gathers.push(vec![line + SECTOR]);
     }
     let times = rows.bench.times_of_gathers(&gathers, rows.sm)?;
-    let last = times.iter().skip(each + 1).step_by(each + 2);
-    Ok(last.filter(|&&time| rows.is_hit(time)).count())
+    let mut looked = Looked {
+        open: 0.0,
+        cycles: 0.0,
+    };
+    for times in times.chunks_exact(parts + 2) {
+        looked.open += f64::from(u8::from(rows.is_hit(times[parts + 1]))) / looks as f64;
+        let cycles: u32 = times[1..=parts].iter().sum();
+        looked.cycles += f64::from(cycles) / looks as f64;
+    }
+    Ok(looked)
 }
 
-/// Banks, by how many random rows it takes to close one, with the standard error.
+/// Banks, by how many random rows it takes to close one, with the standard error. What closes rows with
+/// time, refresh above all, is told from looks at rows that nothing else was opened after.
 fn count_banks(
     rows: &mut RowTimes<'_>,
     fresh: &mut Fresh,
 ) -> Result<(Rows, Option<(f64, f64)>), ProbeError> {
-    let mut table = Rows::new("banks", &["rows opened between", "looks", "row still open"]);
+    let columns = [
+        "rows opened between",
+        "looks",
+        "cycles between",
+        "still open",
+    ];
+    let mut table = Rows::new("banks", &columns);
     let bytes = WIDE.min(rows.bench.card().dram_bytes / 8);
     let mut wide = Fresh::new(rows.bench, bytes, 7)?;
-    let mut look = |rows: &mut RowTimes<'_>, looks, between| -> Result<f64, ProbeError> {
-        let open = stay_open(rows, fresh, &mut wide, (looks, between))?;
-        table.row([between.into(), looks.into(), open.into()]);
-        Ok(open as f64 / looks as f64)
+    let mut look = |looks: usize, between: usize, parts: usize| -> Result<Looked, ProbeError> {
+        let looked = stay_open(rows, (&mut *fresh, &mut wide), (looks, between, parts))?;
+        table.row([
+            between.into(),
+            looks.into(),
+            Cell::Real(looked.cycles),
+            Cell::Real(looked.open),
+        ]);
+        Ok(looked)
     };
-    // What closes rows anyway, then ever more others until about half of the rows are closed.
-    let alone = look(rows, LOOKS, 0)?;
+    let parts = MOST_BETWEEN / LANES as usize + 1;
+    let (short, long) = (look(LOOKS, 0, parts)?, look(LOOKS, 0, 4 * parts)?);
+    let longer = (long.cycles - short.cycles).max(1.0);
+    let by_cycle = (short.open / long.open.max(0.01)).max(1.0).ln() / longer;
+    let alone = |cycles: f64| short.open * (-by_cycle * (cycles - short.cycles)).exp();
+    // Ever more others until about half of the rows are closed.
     let mut between = 2;
-    while look(rows, LOOKS / 8, between)? > alone / 2.0 && between < MOST_BETWEEN {
+    loop {
+        let looked = look(LOOKS / 8, between, parts)?;
+        if looked.open < alone(looked.cycles) / 2.0 || between == MOST_BETWEEN {
+            break;
+        }
         between = (2 * between).min(MOST_BETWEEN);
     }
-    let open = look(rows, LOOKS, between)?;
-    let stays = open / alone.max(f64::MIN_POSITIVE);
-    if !(0.01..0.99).contains(&stays) {
+    let looked = look(LOOKS, between, parts)?;
+    let stays = looked.open / alone(looked.cycles).max(0.01);
+    if !(0.02..0.98).contains(&stays) {
         return Ok((table, None));
     }
     let banks = |stays: f64| 1.0 / (1.0 - stays.powf(1.0 / between as f64));
@@ -335,43 +357,33 @@ fn count_banks(
     Ok((table, Some((banks(stays), spread))))
 }
 
-/// Channels by the share of random pairs whose bursts wait for each other, with its standard error.
-fn count_channels(
-    rows: &mut RowTimes<'_>,
-    fresh: &mut Fresh,
-    same_row: Option<u64>,
-) -> Result<Option<(f64, f64)>, ProbeError> {
-    let Some(difference) = same_row else {
-        return Ok(None);
-    };
-    let measure = |rows: &mut RowTimes<'_>, pairs: &[(u64, u64)]| -> Result<Vec<u32>, ProbeError> {
-        let mut gathers = Vec::new();
-        for &(one, other) in pairs {
-            gathers.push(vec![one]);
-            gathers.push(vec![other]);
-            // Both rows are open: only their bursts can meet.
-            let sectors =
-                (1..4).flat_map(|sector| [one + sector * SECTOR, other + sector * SECTOR]);
-            gathers.push(sectors.collect());
-        }
-        let times = rows.bench.times_of_gathers(&gathers, rows.sm)?;
-        Ok(times.into_iter().skip(2).step_by(3).collect())
-    };
-    let known: Vec<(u64, u64)> = (0..64)
-        .map(|_| fresh.pair(|one, _| one ^ difference))
-        .collect();
-    let together = median(measure(rows, &known)?);
-    let pairs: Vec<(u64, u64)> = (0..CHANNEL_PAIRS)
-        .map(|_| fresh.pair(|_, random| random.below(FIELD / LINE) * LINE))
-        .collect();
-    let times = measure(rows, &pairs)?;
-    let apart = median(times.clone());
-    if together < apart + 2 {
-        return Ok(None);
+/// How much longer than the usual it takes to load from two open rows at once: pairs that share a channel
+/// wait for each other's bursts.
+fn meetings(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<Rows, ProbeError> {
+    let mut gathers = Vec::new();
+    for _ in 0..CHANNEL_PAIRS {
+        let (one, other) = fresh.pair(|_, random| random.below(FIELD / LINE) * LINE);
+        gathers.push(vec![one]);
+        gathers.push(vec![other]);
+        let sectors = (1..4).flat_map(|sector| [one + sector * SECTOR, other + sector * SECTOR]);
+        gathers.push(sectors.collect());
     }
-    // Bursts of one row follow each other more slowly than those of two banks of a channel.
-    let threshold = apart + 2;
-    let waited = times.iter().filter(|&&time| time >= threshold).count() as f64;
-    let channels = CHANNEL_PAIRS as f64 / waited.max(1.0);
-    Ok(Some((channels, channels / waited.max(1.0).sqrt())))
+    let times = rows.bench.times_of_gathers(&gathers, rows.sm)?;
+    let times: Vec<u32> = times.into_iter().skip(2).step_by(3).collect();
+    let usual = median(times.clone());
+    let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
+    for time in times {
+        let more = i64::from(time) - i64::from(usual);
+        *counts.entry(more.clamp(-MEETING, MEETING)).or_default() += 1;
+    }
+    let columns = ["cycles more than the usual", "pairs", "% of the pairs"];
+    let mut table = Rows::new("meetings", &columns);
+    for (more, count) in counts {
+        table.row([
+            Cell::Text(format!("{more:+}")),
+            count.into(),
+            Cell::Real(100.0 * count as f64 / CHANNEL_PAIRS as f64),
+        ]);
+    }
+    Ok(table)
 }

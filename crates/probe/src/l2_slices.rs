@@ -30,6 +30,8 @@ const THREADS: u32 = 256;
 const MOST_LINES: usize = 3072;
 /// Cycles until timing begins: the lines come from DRAM first, then the endless loads queue up.
 const DELAY: u32 = 6000;
+/// SMs at least that load one line without end.
+const HAMMERS: u32 = 3;
 /// No L2 has more slices.
 const MOST_SLICES: usize = 256;
 /// Warps of each SM that load from chosen slices, and rounds of 128 loads of each.
@@ -140,9 +142,19 @@ fn throughput(bench: &mut Bench, slices: &[Vec<u64>]) -> Result<f64, ProbeError>
 
 fn run(bench: &mut Bench, _: &Choice) -> Result<Outcome, ProbeError> {
     let card = bench.card().clone();
-    let hammers = (card.sms / 16).max(1);
+    // One SM alone may load more slowly than a slice serves.
+    let hammers = (card.sms / 16).max(HAMMERS);
+    if card.sms <= hammers {
+        return Err(ProbeError::Inconclusive {
+            probe: PROBE.name,
+            reason: format!(
+                "{} SMs are too few: {HAMMERS} load and others time",
+                card.sms
+            ),
+        });
+    }
     // On SMs of their own: what an SM shares is no slice.
-    let probers = (card.sms - hammers).max(1) as usize;
+    let probers = (card.sms - hammers) as usize;
     let probers = probers.min(MOST_LINES / LANES as usize);
     let count = probers * LANES as usize;
     // Half of what L2 holds at most, from twice as much.
