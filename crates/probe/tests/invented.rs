@@ -118,6 +118,29 @@ fn masks_are_not_told_where_there_are_none() {
 }
 
 #[test]
+fn translations_are_found() {
+    let gpu = invented();
+    let outcome = outcome(&gpu, "tlb", 2);
+    assert_eq!(
+        found(&outcome, "tlb_entries"),
+        number(&gpu, "translation.entries")
+    );
+    assert_eq!(
+        found(&outcome, "page_bytes"),
+        number(&gpu, "memory.page_size")
+    );
+    let miss = number(&gpu, "translation.miss");
+    for name in [
+        "miss_cost",
+        "least_miss_cost_of_sms",
+        "most_miss_cost_of_sms",
+    ] {
+        let cost = found(&outcome, name);
+        assert!((cost - miss).abs() <= 1.0, "{name} {cost} for {miss}");
+    }
+}
+
+#[test]
 fn l2_sets_and_slices_are_found() {
     let gpu = invented();
     let ways = found(&outcome(&gpu, "l2-associativity", 2), "l2_ways");
