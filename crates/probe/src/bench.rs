@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use device::launch::{Argument, DEFAULT_STACK, KernelLaunch};
-use device::{Device, HazardMode, LaunchReport, LoadedCubin, RunError, RunOptions};
+use device::{Device, HazardMode, LaunchReport, LoadedCubin, PageOrder, RunError, RunOptions};
 use hardware::{CardParameters, Gpu, MemoryParameters, OccupancyParameters};
 
 use crate::error::ProbeError;
@@ -84,11 +84,19 @@ pub struct Shape {
 }
 
 impl Bench {
-    /// A bench with that GPU on it.
+    /// A bench with that GPU on it, whose pages lie one after the other in device memory.
     ///
     /// # Errors
     /// A GPU at fault.
     pub fn new(gpu: Gpu, threads: usize) -> Result<Bench, ProbeError> {
+        Bench::with_pages(gpu, threads, PageOrder::Contiguous)
+    }
+
+    /// A bench with that GPU on it, whose pages lie as they are told to.
+    ///
+    /// # Errors
+    /// A GPU at fault.
+    pub fn with_pages(gpu: Gpu, threads: usize, pages: PageOrder) -> Result<Bench, ProbeError> {
         let sheet = CardParameters::load(&gpu)?;
         let memory = MemoryParameters::load(&gpu)?;
         let limits = OccupancyParameters::load(&gpu)?;
@@ -106,7 +114,8 @@ impl Bench {
             hazards: HazardMode::Off,
             ..RunOptions::default()
         };
-        let device = Device::new(gpu.clone(), threads).map_err(|error| failed("device", error))?;
+        let device = Device::with_pages(gpu.clone(), threads, pages)
+            .map_err(|error| failed("device", error))?;
         Ok(Bench {
             gpu,
             card,
@@ -127,19 +136,6 @@ impl Bench {
     /// What is known of the GPU.
     pub fn card(&self) -> &Card {
         &self.card
-    }
-
-    /// Starts anew: nothing allocated, nothing in any cache.
-    ///
-    /// # Errors
-    /// None that making the bench did not have.
-    pub fn reset(&mut self) -> Result<(), ProbeError> {
-        let threads = self.options.threads;
-        self.device =
-            Device::new(self.gpu.clone(), threads).map_err(|error| failed("device", error))?;
-        self.loaded.clear();
-        self.scratch = (0, 0);
-        Ok(())
     }
 
     /// Allocates device memory; its content is zero.

@@ -427,6 +427,12 @@ pub struct ProbeArguments {
     /// Set a parameter of the GPU.
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// How pages lie in device memory.
+    #[arg(long, value_enum, default_value = "contiguous")]
+    pub pages: Pages,
+    /// Picks the order of shuffled pages.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub page_seed: u64,
     /// Host threads; 0 for as many as there are. Results are the same for any number.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub threads: usize,

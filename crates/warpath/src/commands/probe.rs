@@ -7,7 +7,7 @@ use report::number::grouped;
 use report::table::{Align, Table};
 use serde_json::{Map, Value, json};
 
-use crate::cli::{ListFormat, ProbeArguments};
+use crate::cli::{ListFormat, Pages, ProbeArguments};
 use crate::failure::{Failure, Problem};
 use crate::input::load_gpu;
 
@@ -23,7 +23,12 @@ pub fn run(arguments: &ProbeArguments, out: &mut dyn Write) -> Result<(), Failur
         return Err(Problem::new(text).help(&help).input());
     };
     let gpu = load_gpu(&arguments.gpu, &arguments.set)?;
-    let mut bench = Bench::new(gpu, arguments.threads).map_err(failed)?;
+    let pages = match arguments.pages {
+        Pages::Contiguous => device::Pages::Contiguous,
+        Pages::Shuffled => device::Pages::Shuffled,
+    };
+    let pages = pages.order(arguments.page_seed);
+    let mut bench = Bench::with_pages(gpu, arguments.threads, pages).map_err(failed)?;
     let sms = bench.card().sms;
     if arguments.sm >= sms {
         return Err(failed(ProbeError::Sm {
