@@ -21,7 +21,7 @@ impl Random {
 
     /// The next number below `limit`, which is at least 1.
     pub fn below(&mut self, limit: u64) -> u64 {
-        (u128::from(self.bits()) * u128::from(limit.max(1)) >> 64) as u64
+        ((u128::from(self.bits()) * u128::from(limit.max(1))) >> 64) as u64
     }
 }
 
