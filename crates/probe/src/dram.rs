@@ -29,7 +29,7 @@ pub const PROBE: Probe = Probe {
 pub(crate) const FIELD: u64 = 16 << 20;
 /// Pairs for each address bit, and for each size of block.
 const PAIRS: usize = 48;
-const BLOCK_PAIRS: usize = 128;
+const BLOCK_PAIRS: usize = 256;
 /// Address bits that are looked at: from a sector to half a page.
 const BITS: std::ops::RangeInclusive<u32> = 5..=20;
 /// Sizes of blocks, as powers of two, in which lines of one row are looked for.
@@ -180,7 +180,7 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
             .push("banks: rows close as soon without others that are opened".to_owned());
     }
     outcome.notes.push(
-        "banks: an estimate with its standard error. meetings: pairs of one channel take longer; of random \
+        "banks: an estimate with its standard error; too few where refresh closes rows meanwhile. meetings: pairs of one channel take longer; of random \
          pairs one in so many as there are channels is of one"
             .to_owned(),
     );
@@ -259,7 +259,7 @@ fn by_block(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, u64), P
         let share = same as f64 / BLOCK_PAIRS as f64;
         let bytes = LINE as f64 * (1.0 + share * (lines - 1) as f64);
         // A handful of pairs says too little.
-        if same >= 8 {
+        if same >= 20 {
             most = most.max(bytes);
         }
         table.row([block.into(), Cell::Real(share), Cell::Real(bytes)]);
@@ -267,22 +267,15 @@ fn by_block(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, u64), P
     Ok((table, 1 << most.log2().round() as u32))
 }
 
-/// What became of rows while others were opened.
-struct Looked {
-    /// Share that was still open.
-    open: f64,
-    /// Cycles that the others took on average.
-    cycles: f64,
-}
-
-/// Looks at whether rows stay open while so many random others are opened, in `parts` gathers: where there
-/// are fewer others, loads of what is in L2 take their place. The last gather also brings back the
-/// translation that others may have pushed out.
+/// The share of rows that stay open while so many random others are opened. Where there are fewer others,
+/// loads of what is in L2 take their place; the last of them also brings back the translation that others
+/// may have pushed out.
 fn stay_open(
     rows: &mut RowTimes<'_>,
     (fresh, wide): (&mut Fresh, &mut Fresh),
-    (looks, between, parts): (usize, usize, usize),
-) -> Result<Looked, ProbeError> {
+    (looks, between): (usize, usize),
+) -> Result<f64, ProbeError> {
+    let parts = MOST_BETWEEN / LANES as usize + 1;
     let mut gathers = Vec::new();
     for _ in 0..looks {
         let line = fresh.line();
@@ -295,59 +288,33 @@ fn stay_open(
         gathers.push(vec![line + SECTOR]);
     }
     let times = rows.bench.times_of_gathers(&gathers, rows.sm)?;
-    let mut looked = Looked {
-        open: 0.0,
-        cycles: 0.0,
-    };
-    for times in times.chunks_exact(parts + 2) {
-        looked.open += f64::from(u8::from(rows.is_hit(times[parts + 1]))) / looks as f64;
-        let cycles: u32 = times[1..=parts].iter().sum();
-        looked.cycles += f64::from(cycles) / looks as f64;
-    }
-    Ok(looked)
+    let looked = times.chunks_exact(parts + 2);
+    let open = looked.filter(|times| rows.is_hit(times[parts + 1])).count();
+    Ok(open as f64 / looks as f64)
 }
 
-/// Banks, by how many random rows it takes to close one, with the standard error. What closes rows with
-/// time, refresh above all, is told from looks at rows that nothing else was opened after.
+/// Banks, by how many random rows it takes to close one, with the standard error. What closes rows anyway is
+/// told from looks at rows that nothing else was opened after.
 fn count_banks(
     rows: &mut RowTimes<'_>,
     fresh: &mut Fresh,
 ) -> Result<(Rows, Option<(f64, f64)>), ProbeError> {
-    let columns = [
-        "rows opened between",
-        "looks",
-        "cycles between",
-        "still open",
-    ];
+    let columns = ["rows opened between", "looks", "still open"];
     let mut table = Rows::new("banks", &columns);
     let bytes = WIDE.min(rows.bench.card().dram_bytes / 8);
     let mut wide = Fresh::new(rows.bench, bytes, 7)?;
-    let mut look = |looks: usize, between: usize, parts: usize| -> Result<Looked, ProbeError> {
-        let looked = stay_open(rows, (&mut *fresh, &mut wide), (looks, between, parts))?;
-        table.row([
-            between.into(),
-            looks.into(),
-            Cell::Real(looked.cycles),
-            Cell::Real(looked.open),
-        ]);
-        Ok(looked)
+    let mut look = |looks: usize, between: usize| -> Result<f64, ProbeError> {
+        let open = stay_open(rows, (&mut *fresh, &mut wide), (looks, between))?;
+        table.row([between.into(), looks.into(), Cell::Real(open)]);
+        Ok(open)
     };
-    let parts = MOST_BETWEEN / LANES as usize + 1;
-    let (short, long) = (look(LOOKS, 0, parts)?, look(LOOKS, 0, 4 * parts)?);
-    let longer = (long.cycles - short.cycles).max(1.0);
-    let by_cycle = (short.open / long.open.max(0.01)).max(1.0).ln() / longer;
-    let alone = |cycles: f64| short.open * (-by_cycle * (cycles - short.cycles)).exp();
+    let alone = look(LOOKS, 0)?.max(0.01);
     // Ever more others until about half of the rows are closed.
     let mut between = 2;
-    loop {
-        let looked = look(LOOKS / 8, between, parts)?;
-        if looked.open < alone(looked.cycles) / 2.0 || between == MOST_BETWEEN {
-            break;
-        }
+    while look(LOOKS / 8, between)? > alone / 2.0 && between < MOST_BETWEEN {
         between = (2 * between).min(MOST_BETWEEN);
     }
-    let looked = look(LOOKS, between, parts)?;
-    let stays = looked.open / alone(looked.cycles).max(0.01);
+    let stays = look(LOOKS, between)? / alone;
     if !(0.02..0.98).contains(&stays) {
         return Ok((table, None));
     }

@@ -94,8 +94,11 @@ fn classify(bench: &mut Bench, lines: &[u64], hammers: u32) -> Result<Vec<Vec<u6
             return Err(ProbeError::Inconclusive {
                 probe: PROBE.name,
                 reason: format!(
-                    "loads of one line without end delay another load of it by {} cycles",
-                    delay(first)
+                    "loads of one line without end delay another load of it by {} cycles: {} of {} are not \
+                     enough SMs to keep a slice busy",
+                    delay(first),
+                    hammers,
+                    bench.card().sms
                 ),
             });
         }

@@ -11,6 +11,7 @@ use crate::error::ProbeError;
 use crate::kernel::Load;
 use crate::list::{Choice, Probe};
 use crate::outcome::{Cell, Outcome, Rows};
+use crate::random::Random;
 use crate::scan::Place;
 
 /// The probe.
@@ -22,6 +23,8 @@ pub const PROBE: Probe = Probe {
 
 /// Loads.
 const LOADS: usize = 24_000;
+/// Loads of one launch.
+const PART: usize = 3000;
 /// Bars of the histogram.
 const BARS: usize = 16;
 /// Cycles beyond the usual that are late: more than a row that has to be closed first costs.
@@ -30,8 +33,21 @@ const LATE: u32 = 40;
 fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let card = bench.card().clone();
     let mut fresh = Fresh::new(bench, FIELD, 5)?;
-    let lines: Vec<u64> = (0..LOADS).map(|_| fresh.line()).collect();
-    let times = bench.times(&lines, Load::PastL1, Place::Sm(choice.sm))?;
+    let mut random = Random::new(8);
+    let mut times = Vec::with_capacity(LOADS);
+    // In parts, so that what is written down stays in L2: writes to DRAM would be in the way. A line is
+    // loaded again now and then, by chance: loads at even distances would meet refreshes in step.
+    for _ in 0..LOADS / PART {
+        let mut list = Vec::new();
+        let mut first = Vec::new();
+        for _ in 0..PART {
+            let line = fresh.line();
+            first.push(list.len());
+            list.extend(std::iter::repeat_n(line, 1 + random.below(4) as usize));
+        }
+        let all = bench.times(&list, Load::PastL1, Place::Sm(choice.sm))?;
+        times.extend(first.into_iter().map(|index| all[index]));
+    }
     let usual = median(times.clone());
     let delays: Vec<u32> = times
         .iter()

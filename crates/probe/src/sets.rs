@@ -137,6 +137,22 @@ impl<'a> Sight<'a> {
         Ok(self.pushed_out(&[list])?[0])
     }
 
+    /// Without the lines that are not needed: where the list of a long search was itself in the way, lines
+    /// were taken that do nothing.
+    fn pruned(&mut self, target: u64, mut others: Vec<u64>) -> Result<Set, ProbeError> {
+        let mut index = 0;
+        while index < others.len() {
+            let without = others.iter().enumerate().filter(|(at, _)| *at != index);
+            let list = std::iter::once(target).chain(without.map(|(_, line)| *line));
+            if self.one_pushed_out(list.collect())? {
+                others.remove(index);
+            } else {
+                index += 1;
+            }
+        }
+        Ok(Set { target, others })
+    }
+
     /// The lines of `pool` that push `target` out; nothing if all of them do not.
     ///
     /// # Errors
@@ -159,7 +175,7 @@ impl<'a> Sight<'a> {
         let mut others: Vec<u64> = Vec::new();
         while others.len() < MOST_WAYS {
             if !others.is_empty() && self.one_pushed_out(list(&others, &[]))? {
-                return Ok(Some(Set { target, others }));
+                return self.pruned(target, others).map(Some);
             }
             // The shortest prefix that suffices together with the lines in front.
             let (mut too_short, mut enough) = (0, pool.len());
