@@ -367,6 +367,9 @@ counters! {
     whole {
         /// The same of the busiest channel.
         dram_busy_cycles_max, "dram__cycles_active.max", CommandCycles;
+        /// Bytes that were dirty in L2 when a host copy displaced them; their way to DRAM takes no time in the
+        /// model.
+        l2_flushed_bytes, "l2_bytes_flushed.sum", Bytes;
         /// Longest time that a reply waited in the reply network for the port of its SM.
         sm_reply_wait_most, "crossbar_reply_port_wait.max", Cycles;
     }

@@ -199,6 +199,8 @@ impl MemorySystem {
     /// yet, and time begins anew.
     pub fn restart(&mut self) {
         self.past = self.statistics();
+        // What stays dirty is counted when it is asked for.
+        self.past.l2_dirty = 0;
         fn slices(partitions: &mut [Partition]) -> impl Iterator<Item = &mut Slice> {
             partitions
                 .iter_mut()
