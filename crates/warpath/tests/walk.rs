@@ -49,11 +49,49 @@ fn steps(walk: &Value) -> Vec<&str> {
         .collect()
 }
 
+/// vadd with one warp: no other opens its rows.
+const ONE_WARP: &str = r#"
+cubin = "vadd.sm_89.cubin"
+
+[[launch]]
+kernel = "vadd"
+grid = [1]
+block = [32]
+args = ["a", "b", "c", { i32 = 32 }]
+
+[buffers.a]
+type = "f32"
+count = 32
+init = { fill = 1 }
+
+[buffers.b]
+type = "f32"
+count = 32
+init = { fill = 2 }
+
+[buffers.c]
+type = "f32"
+count = 32
+init = { fill = 0 }
+"#;
+
 /// MODEL.md §8.2: the example load.
 #[test]
 fn a_cold_load_of_vadd_goes_to_dram_and_back() {
-    let walk = walk("vadd/vadd.toml", "rtx-4090", &["--set", NO_REFRESH]);
+    let folder = std::env::temp_dir().join(format!("walk-one-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::copy(
+        kernel("vadd/vadd.sm_89.cubin"),
+        folder.join("vadd.sm_89.cubin"),
+    )
+    .unwrap();
+    let file = folder.join("one_warp.toml");
+    std::fs::write(&file, ONE_WARP).unwrap();
+    let walk = walk(file.to_str().unwrap(), "rtx-4090", &["--set", NO_REFRESH]);
+    std::fs::remove_dir_all(&folder).unwrap();
     adds_up(&walk);
+    assert_eq!(walk["translations"], 1);
+    assert_eq!(walk["slices"], 1);
     assert_eq!(walk["sectors"], 4);
     assert_eq!(walk["lines"].as_array().unwrap().len(), 1);
     assert_eq!(walk["crossings"], 1);
@@ -71,7 +109,6 @@ fn a_cold_load_of_vadd_goes_to_dram_and_back() {
         "request network",
         "L2",
         "to controller",
-        "DRAM row",
         "DRAM column",
         "from controller",
         "L2 fill",
