@@ -112,6 +112,14 @@ pub enum RunError {
         /// CTAs that are resident at a time.
         most: u64,
     },
+    /// No instruction to follow.
+    #[error("kernel `{kernel}`: {error}")]
+    Walk {
+        /// The kernel.
+        kernel: String,
+        /// What is wrong.
+        error: crate::walk::WalkError,
+    },
     /// A launch that cannot be made.
     #[error("kernel `{kernel}`: {error}")]
     Exec {

@@ -22,6 +22,7 @@ mod report;
 mod session;
 pub mod statistics;
 mod timed;
+mod walk;
 
 pub use device::{Code, Device, LoadedCubin, Prepared};
 pub use engine::{EngineParameters, Hang, HangKind, Progress};
@@ -32,7 +33,9 @@ pub use options::{DEFAULT_MAX_CYCLES, Mode, Pages, RunOptions};
 pub use report::{HazardReport, Issue, LaunchReport, RunReport, Timing};
 pub use session::{RunProgress, Session};
 pub use sm::{DependenceArea, DependenceMode, HazardMode, SmParameters};
+pub use source::{Chosen, Hop, Line, Structure};
 pub use statistics::{Metric, MetricValue};
+pub use walk::{WalkError, WalkReport, WalkRequest, packets};
 
 /// Whether an execution is written for an instruction.
 pub fn executes(instruction: &sass::Instruction) -> bool {

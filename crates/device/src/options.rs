@@ -3,6 +3,9 @@
 use exec::{HostIsa, PageOrder, UnknownOp};
 use sm::HazardMode;
 
+use crate::statistics::InstanceKind;
+use crate::walk::WalkRequest;
+
 /// Cycles after which a launch is given up unless the user says otherwise.
 pub const DEFAULT_MAX_CYCLES: u64 = 1_000_000_000;
 
@@ -66,6 +69,10 @@ pub struct RunOptions {
     pub hazards: HazardMode,
     /// Whether the report lists every instruction that SM 0 issues; where hazards are emulated.
     pub timeline: bool,
+    /// Of what the report lists the counters of each; in timing mode.
+    pub instances: Vec<InstanceKind>,
+    /// The memory instruction whose life is told; in timing mode.
+    pub walk: Option<WalkRequest>,
     /// Host threads; 0 for as many as there are.
     pub threads: usize,
     /// Longest window in cycles; the visibility quantum by default.
@@ -94,6 +101,8 @@ impl Default for RunOptions {
             mode: Mode::Timing,
             hazards: HazardMode::Check,
             timeline: false,
+            instances: Vec::new(),
+            walk: None,
             threads: 0,
             window: None,
             warm_l2: false,

@@ -5,7 +5,8 @@ use sm::StallReason;
 
 use crate::launch::CheckOutcome;
 use crate::options::Mode;
-use crate::statistics::Metric;
+use crate::statistics::{Instances, Metric};
+use crate::walk::WalkReport;
 
 /// A workload that ran to its end.
 #[derive(Debug)]
@@ -92,12 +93,16 @@ pub struct Timing {
     pub issue_slots: Vec<(StallReason, u64)>,
     /// What was counted.
     pub metrics: Vec<Metric>,
+    /// What was counted in each SM, slice or channel, if that was asked for.
+    pub instances: Vec<Instances>,
     /// Bandwidth of the data sheet in GB/s.
     pub data_sheet_bandwidth: f64,
     /// Hazards, or nothing if they were not looked for.
     pub hazards: Option<Vec<HazardReport>>,
     /// What SM 0 issued, in its order, if it was asked for.
     pub timeline: Vec<Issue>,
+    /// The life of one memory instruction, if it was asked for.
+    pub walk: Option<Box<WalkReport>>,
 }
 
 /// An instruction that an SM issued.

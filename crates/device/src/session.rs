@@ -13,6 +13,7 @@ use crate::files::Files;
 use crate::launch::{Buffer, CheckOutcome, Contents, Expectation, Workload, place_images};
 use crate::options::RunOptions;
 use crate::report::RunReport;
+use crate::walk::WalkError;
 
 /// No cubin is larger than this.
 const LARGEST_CUBIN: u64 = 1 << 30;
@@ -172,6 +173,18 @@ impl<'a> Session<'a> {
         }
 
         let launches = prepared.len();
+        let followed = options.walk.as_ref().map(|walk| walk.launch);
+        if let Some(launch) = followed.filter(|&launch| launch >= launches) {
+            let kernel = self.workload.launches.last();
+            return Err(RunError::Walk {
+                kernel: kernel.map_or(String::new(), |last| last.kernel.clone()),
+                error: WalkError::NoLaunch { launch, launches },
+            });
+        }
+        let others = RunOptions {
+            walk: None,
+            ..options.clone()
+        };
         let mut reports = Vec::with_capacity(launches);
         for (launch, (holder, prepared)) in prepared.into_iter().enumerate() {
             let mut told = |now: Progress| {
@@ -180,6 +193,10 @@ impl<'a> Session<'a> {
                     launches,
                     progress: now,
                 })
+            };
+            let options = match followed == Some(launch) {
+                true => options,
+                false => &others,
             };
             let mut report = self.device.run(&prepared, options, &mut told)?;
             for section in code.cubins[holder].not_loaded() {

@@ -13,7 +13,11 @@ use crate::error::{FaultReport, HangReport, RunError};
 use crate::options::{Mode, RunOptions};
 use crate::pages::CONSTANT_BASE;
 use crate::report::{HazardReport, Issue, LaunchReport, Timing};
-use crate::statistics::{DRAM_SHARE, DRAM_THROUGHPUT, L2_HIT_RATE, Measured, Metric, sm_metrics};
+use crate::statistics::{
+    DRAM_SHARE, DRAM_THROUGHPUT, InstanceKind, L2_HIT_RATE, Measured, Metric, channels, slices,
+    sm_metrics, sms as of_sms,
+};
+use crate::walk::{self, WalkError};
 
 /// Constant banks.
 const BANKS: u8 = 32;
@@ -74,6 +78,10 @@ impl Device {
             l1_bytes: prepared.occupancy.l1_size,
             hazards: options.hazards,
             watch: options.timeline,
+            walk: match &options.walk {
+                Some(request) => Some(walk::target(prepared, request).map_err(no_walk(prepared))?),
+                None => None,
+            },
             code_address: CODE_BASE,
             constant_address: CONSTANT_BASE,
             pages: self.page_table(prepared),
@@ -153,14 +161,29 @@ impl Device {
         report.warp_instructions = sum.warp_instructions;
         report.thread_instructions = sum.thread_instructions;
         let schedulers = self.card.sms * self.card.sub_cores_per_sm;
-        let mut metrics = sm_metrics(&Measured {
+        let measured = Measured {
             sm: &sum,
             cycles,
             sms: self.card.sms.into(),
             sub_cores: self.card.sub_cores_per_sm.into(),
             warps_per_sm: self.limits.warps_per_sm.into(),
+        };
+        let mut metrics = sm_metrics(&measured);
+        let instances = options.instances.iter().map(|kind| match kind {
+            InstanceKind::Sm => of_sms(sms.iter().map(Sm::statistics), &measured),
+            InstanceKind::Slice => slices(&self.beyond),
+            InstanceKind::Channel => channels(&self.beyond),
         });
+        let instances = instances.collect();
         self.memory_metrics(cycles, &mut metrics);
+        let walk = match &options.walk {
+            Some(request) => {
+                let beyond = self.beyond.take_hops();
+                let walk = walk::report(prepared, request, &sms, beyond);
+                Some(Box::new(walk.map_err(no_walk(prepared))?))
+            }
+            None => None,
+        };
         report.timing = Some(Timing {
             cycles,
             launch_overhead: self.launching.overhead,
@@ -172,9 +195,11 @@ impl Device {
                 .map(|&reason| (reason, sum.slots(reason)))
                 .collect(),
             metrics,
+            instances,
             data_sheet_bandwidth: self.dram.bandwidth,
             hazards,
             timeline: sms.first().map_or(Vec::new(), |sm| timeline(sm, prepared)),
+            walk,
         });
         Ok(report)
     }
@@ -208,6 +233,14 @@ impl Device {
             let share = 100.0 * throughput / (self.dram.bandwidth * 1e9);
             rate(DRAM_SHARE, "%", share);
         }
+    }
+}
+
+/// Tells with the kernel's name why nothing can be followed.
+fn no_walk(prepared: &Prepared) -> impl Fn(WalkError) -> RunError + '_ {
+    |error| RunError::Walk {
+        kernel: prepared.launch.program().name().to_owned(),
+        error,
     }
 }
 

@@ -55,6 +55,11 @@ impl L2Tags {
         }
     }
 
+    /// The way of a slot in its set.
+    pub fn way(&self, slot: u32) -> u32 {
+        slot % STRIDE
+    }
+
     /// Number of slots.
     pub fn slots(&self) -> usize {
         self.lines.len()

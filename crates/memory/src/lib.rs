@@ -14,6 +14,7 @@ mod divide;
 pub mod dram;
 mod geometry;
 pub mod hash;
+mod hops;
 mod l2_tags;
 mod mshr;
 mod order;
@@ -26,7 +27,7 @@ mod system;
 pub use address::{AddressMap, Place};
 pub use parameters::{CrossbarParameters, L2Parameters, Misfit};
 pub use partition::Partition;
-pub use statistics::{MemoryStatistics, Statistic, Unit};
+pub use statistics::{InstanceCounts, MemoryStatistics, RollUp, Statistic, Unit};
 pub use system::MemorySystem;
 
 /// Every parameter that this crate reads from a GPU document.

@@ -10,12 +10,13 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use source::{RequestKind, SectorMask};
+use source::{Found, Hop, RequestKind, SectorMask};
 
 use crate::address::AddressMap;
 use crate::clock::{Clocks, Domain};
 use crate::crossbar::DataRate;
-use crate::dram::{Arrival, Link};
+use crate::dram::{Arrival, Link, Note};
+use crate::hops::Way;
 use crate::l2_tags::L2Tags;
 use crate::mshr::{Mshrs, Waiter};
 use crate::statistics::SliceStatistics;
@@ -63,7 +64,6 @@ pub struct Departure {
     /// Whether it carries data.
     pub data: bool,
     /// Whether its way is noted.
-    #[allow(dead_code)] // for the log of hops
     pub traced: bool,
 }
 
@@ -151,6 +151,8 @@ pub struct Slice {
     waiting_misses: usize,
     /// Replies in the order of their cycle: at most four for each packet that SMs have credits for.
     pub outbox: VecDeque<Departure>,
+    /// Steps of traced packets.
+    pub(crate) hops: Vec<Hop>,
     pub(crate) statistics: SliceStatistics,
 }
 
@@ -174,6 +176,7 @@ impl Slice {
             room: vec![settings.dram_share; settings.channels],
             waiting_misses: 0,
             outbox: VecDeque::with_capacity(64),
+            hops: Vec::new(),
             statistics: SliceStatistics::default(),
             settings,
         }
@@ -224,6 +227,13 @@ impl Slice {
             && self.outbox.is_empty()
             && self.mshrs.is_empty()
             && self.waiting_misses == 0
+    }
+
+    /// What it has counted, with what is looked up only now.
+    pub fn counted(&self) -> SliceStatistics {
+        let mut counted = self.statistics;
+        counted.dirty = self.dirty_sectors();
+        counted
     }
 
     /// Dirty sectors that the DRAM does not have yet.
@@ -338,7 +348,16 @@ impl Slice {
             }
         };
 
-        self.statistics.requests += 1;
+        self.statistics.request(packet.kind);
+        if packet.traced {
+            let parts = [
+                (here, if write { Found::Written } else { Found::Hit }),
+                (under_way, Found::Merged),
+                (reads, Found::Miss),
+            ];
+            let held_up = self.blocked != Blocked::No;
+            self.note_lookup(now, packet, set, slot, held_up, parts);
+        }
         self.tags.touch(set, slot);
         let sectors = self.tags.sectors(slot);
         if write {
@@ -414,6 +433,11 @@ impl Slice {
         *most = (*most).max(first - ready);
         self.next_reply = first + cycles;
         let cycle = domain.core(first);
+        if packet.traced {
+            let mut way = Way::of(&mut self.hops, packet.id, sectors);
+            way.found_in_l2(domain.core(ready));
+            way.reply_port(cycle);
+        }
         self.outbox.push_back(Departure {
             cycle,
             id: packet.id,
@@ -428,6 +452,7 @@ impl Slice {
     #[cold]
     fn write_back(&mut self, now: u64, victim: u32, dirty: u8, links: &mut [Link], stride: usize) {
         let local = self.settings.map.slices.of(self.tags.line(victim)).local;
+        self.statistics.written_back += u64::from(dirty.count_ones());
         for sector in each(dirty) {
             self.send(now, local as u32, sector, None, links, stride);
         }
@@ -474,22 +499,62 @@ impl Slice {
         let cycle = now.max(self.next_miss);
         self.next_miss = cycle + 1;
         let settings = &self.settings;
-        links[channel * stride + self.sub as usize]
-            .down
-            .push_back(Arrival {
-                command_cycle: settings
-                    .clocks
-                    .command_at_or_after(cycle + settings.dram_latency),
-                row: miss.row,
+        let command_cycle = settings
+            .clocks
+            .command_at_or_after(cycle + settings.dram_latency);
+        let link = &mut links[channel * stride + self.sub as usize];
+        if miss.traced {
+            link.notes.push(Note {
                 mshr: miss.mshr,
+                left: cycle,
+                arrived: command_cycle,
                 bank: miss.bank,
-                write: miss.write,
-                traced: miss.traced,
+                row: miss.row,
+                closed_another: false,
+                refreshed: false,
+                opened: None,
+                column: u64::MAX,
+                data: 0,
             });
+        }
+        link.down.push_back(Arrival {
+            command_cycle,
+            row: miss.row,
+            mshr: miss.mshr,
+            bank: miss.bank,
+            write: miss.write,
+        });
+    }
+
+    /// Notes where and when a traced packet was looked up.
+    #[cold]
+    fn note_lookup(
+        &mut self,
+        now: u64,
+        packet: &Packet,
+        set: u32,
+        slot: u32,
+        held_up: bool,
+        parts: [(SectorMask, Found); 3],
+    ) {
+        Way::of(&mut self.hops, packet.id, packet.sectors).slice_queue(
+            self.settings.domain.core(packet.arrival),
+            now,
+            held_up,
+        );
+        for (sectors, found) in parts.into_iter().filter(|(sectors, _)| *sectors != 0) {
+            Way::of(&mut self.hops, packet.id, sectors).lookup(
+                now,
+                set,
+                self.tags.way(slot),
+                found,
+            );
+        }
     }
 
     fn take_return(&mut self, now: u64, channel: usize, links: &mut [Link], stride: usize) {
-        let Some(back) = links[channel * stride + self.sub as usize].up.pop_front() else {
+        let link = &mut links[channel * stride + self.sub as usize];
+        let Some(back) = link.up.pop_front() else {
             return;
         };
         self.room[channel] += 1;
@@ -497,14 +562,23 @@ impl Slice {
             self.next_fill = now + 1;
             let domain = self.settings.domain;
             let ready = domain.cycle(now + self.settings.lookup_latency);
+            let note = link.notes.iter().position(|note| note.mshr == index);
+            let note = note.map(|place| link.notes.swap_remove(place));
             let (outbox, next_reply) = (&mut self.outbox, &mut self.next_reply);
             let most = &mut self.statistics.reply_wait_most;
+            let (hops, clocks) = (&mut self.hops, self.settings.clocks);
             let mut update = false;
             let (slot, sector) = self.mshrs.release(index, |sector, waiter| {
                 update |= waiter.update;
                 let cycle = ready.max(*next_reply);
                 *most = (*most).max(cycle - ready);
                 *next_reply = cycle + 1;
+                if waiter.traced {
+                    let mut way = Way::of(hops, waiter.id, 1 << sector);
+                    way.dram(note.as_ref(), channel as u32, clocks, back.cycle);
+                    way.fill(now, domain.core(ready));
+                    way.reply_port(domain.core(cycle));
+                }
                 outbox.push_back(Departure {
                     cycle: domain.core(cycle),
                     id: waiter.id,

@@ -8,19 +8,20 @@
 use std::sync::Arc;
 
 use hardware::{CardParameters, Gpu, HardwareError, MemoryParameters};
-use source::{Cycle, Line, Performed, Reply, Request, RequestKind};
+use source::{Chosen, Cycle, Hop, Line, Performed, Reply, Request, RequestKind};
 
 use crate::address::{AddressMap, LINE_BYTES};
 use crate::clock::{Clocks, Domain};
 use crate::crossbar::{DataRate, SmPort};
 use crate::dram::{DramParameters, Refresh, Timing};
 use crate::geometry;
+use crate::hops::Way;
 use crate::l2_tags::L2Tags;
 use crate::order::CycleOrder;
 use crate::parameters::{CrossbarParameters, L2Parameters};
 use crate::partition::Partition;
 use crate::slice::{Departure, Packet, Slice, SliceSettings};
-use crate::statistics::MemoryStatistics;
+use crate::statistics::{InstanceCounts, MemoryStatistics, of_channels, of_slices};
 
 /// Crossbar, L2 and DRAM of a GPU.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub struct MemorySystem {
     deferred: Vec<(u32, Performed)>,
     departures: Vec<Departure>,
     order: CycleOrder,
+    /// Steps of traced packets in the networks.
+    hops: Vec<Hop>,
     /// What earlier launches counted.
     past: MemoryStatistics,
 }
@@ -96,6 +99,7 @@ impl MemorySystem {
             deferred: Vec::new(),
             departures: Vec::new(),
             order: CycleOrder::default(),
+            hops: Vec::new(),
             past: MemoryStatistics::default(),
         };
         system.clear();
@@ -184,16 +188,10 @@ impl MemorySystem {
         Cycle(self.next)
     }
 
-    /// Ends a kernel: caches are emptied, what is dirty counts as flushed, and time begins anew.
+    /// Ends a kernel: caches are emptied, and time begins anew.
     pub fn flush(&mut self) {
         self.past = self.statistics();
-        let dirty: u64 = self
-            .partitions
-            .iter()
-            .flat_map(|partition| &partition.slices)
-            .map(|(_, slice)| slice.dirty_sectors())
-            .sum();
-        self.past.l2_flushed_bytes += dirty * source::Sector::BYTES;
+        self.past.l2_dirty = 0;
         self.clear();
     }
 
@@ -201,6 +199,8 @@ impl MemorySystem {
     /// yet, and time begins anew.
     pub fn restart(&mut self) {
         self.past = self.statistics();
+        // What stays dirty is counted when it is asked for.
+        self.past.l2_dirty = 0;
         fn slices(partitions: &mut [Partition]) -> impl Iterator<Item = &mut Slice> {
             partitions
                 .iter_mut()
@@ -241,7 +241,7 @@ impl MemorySystem {
         let mut statistics = self.past;
         for partition in &self.partitions {
             for (_, slice) in &partition.slices {
-                statistics.add_slice(&slice.statistics);
+                statistics.add_slice(&slice.counted());
             }
             for channel in &partition.channels {
                 statistics.add_channel(&channel.statistics);
@@ -251,6 +251,39 @@ impl MemorySystem {
             statistics.sm_reply_wait_most = statistics.sm_reply_wait_most.max(port.wait_most);
         }
         statistics
+    }
+
+    /// What each slice has counted since the last [`flush`] or [`reset_statistics`]; slices by partition.
+    ///
+    /// [`flush`]: MemorySystem::flush
+    /// [`reset_statistics`]: MemorySystem::reset_statistics
+    pub fn slice_counts(&self) -> Vec<InstanceCounts> {
+        let slices = self.partitions.iter().flat_map(|p| &p.slices);
+        let counted: Vec<_> = slices.map(|(_, slice)| slice.counted()).collect();
+        of_slices(&counted)
+    }
+
+    /// What each channel has counted since the last [`flush`] or [`reset_statistics`]; channels by
+    /// partition.
+    ///
+    /// [`flush`]: MemorySystem::flush
+    /// [`reset_statistics`]: MemorySystem::reset_statistics
+    pub fn channel_counts(&self) -> Vec<InstanceCounts> {
+        let channels = self.partitions.iter().flat_map(|p| &p.channels);
+        let counted: Vec<_> = channels.map(|channel| channel.statistics).collect();
+        of_channels(&counted)
+    }
+
+    /// The steps of traced packets since this was asked last, in the order of time.
+    pub fn take_hops(&mut self) -> Vec<Hop> {
+        let mut hops = std::mem::take(&mut self.hops);
+        for (number, partition) in (0..).zip(&mut self.partitions) {
+            for (_, slice) in &mut partition.slices {
+                hops.extend(slice.hops.drain(..).map(|hop| in_partition(hop, number)));
+            }
+        }
+        hops.sort_by_key(|hop| (hop.start, hop.end, hop.structure, hop.sectors));
+        hops
     }
 
     /// Begins to count anew.
@@ -355,16 +388,28 @@ impl MemorySystem {
         let (rate, domain) = (self.settings.data_rate, self.settings.domain);
         let mut earliest = u64::MAX;
         for &index in self.order.of(&self.requests, |(packet, _)| packet.arrival) {
-            let (mut packet, (partition, sub)) = self.requests[index as usize];
+            let (mut packet, place_of) = self.requests[index as usize];
+            let (partition, sub) = place_of;
             let partition = &mut self.partitions[usize::from(partition)];
             let (port, slice) = &mut partition.slices[usize::from(sub)];
             let cycles = match packet.kind {
                 RequestKind::Write => rate.cycles(packet.sectors.count_ones()),
                 _ => 1,
             };
+            let left = packet.arrival - latency;
             let reached = domain.cycle(packet.arrival);
             packet.arrival = port.take(reached, cycles);
             packet.waited = (packet.arrival - reached) as u32;
+            if packet.traced {
+                let slice = u32::from(place_of.0) * self.settings.map.slices_per_partition
+                    + u32::from(place_of.1);
+                Way::of(&mut self.hops, packet.id, packet.sectors).request_network(
+                    slice,
+                    left,
+                    domain.core(reached),
+                    domain.core(packet.arrival),
+                );
+            }
             slice.push(packet);
             let arrival = domain.core(packet.arrival);
             partition.next = partition.next.min(arrival);
@@ -413,8 +458,35 @@ impl MemorySystem {
                 false => 1,
             };
             let reply = self.sm_ports[sm].take(departure.cycle + hop, cycles, departure);
+            if departure.traced {
+                Way::of(&mut self.hops, departure.id, departure.sectors).reply_network(
+                    departure.cycle,
+                    departure.cycle + hop,
+                    reply.cycle.0,
+                );
+            }
             replies[sm].push(reply);
         }
         self.next = next;
+    }
+}
+
+/// A step in a partition, which does not know its number.
+fn in_partition(hop: Hop, partition: u32) -> Hop {
+    match hop.chosen {
+        Chosen::Bank {
+            channel,
+            bank,
+            row,
+            open,
+            ..
+        } => hop.chosen(Chosen::Bank {
+            controller: partition,
+            channel,
+            bank,
+            row,
+            open,
+        }),
+        _ => hop,
     }
 }

@@ -64,6 +64,15 @@ fn columns(launch: &LaunchReport) -> Vec<(String, String)> {
             };
             put(&metric.name, value);
         }
+        for kind in &timing.instances {
+            let kind_name = kind.kind.name();
+            for counter in &kind.counters {
+                for (index, value) in counter.values.iter().enumerate() {
+                    let name = format!("{}[{kind_name} {index}]", counter.name);
+                    put(&name, value.to_string());
+                }
+            }
+        }
     }
     columns
 }

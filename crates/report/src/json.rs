@@ -6,6 +6,8 @@ use device::launch::Number;
 use device::{HazardReport, LaunchReport, MetricValue, RunReport};
 use serde_json::{Map, Value, json};
 
+use crate::instances;
+
 /// The run as a JSON value.
 pub fn run(report: &RunReport) -> Value {
     let last = report.launches.len().saturating_sub(1);
@@ -84,6 +86,14 @@ fn launch_object(
             })
             .collect();
         put("metrics", Value::Object(metrics));
+        if !timing.instances.is_empty() {
+            let kinds: Map<String, Value> = timing
+                .instances
+                .iter()
+                .map(|kind| (kind.kind.name().to_owned(), instances::json(kind)))
+                .collect();
+            put("instances", Value::Object(kinds));
+        }
         put(
             "hazards",
             match &timing.hazards {

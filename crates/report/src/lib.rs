@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
 pub mod csv;
+mod instances;
 pub mod json;
 pub mod metrics;
 pub mod number;
@@ -13,5 +14,6 @@ pub mod plot;
 pub mod table;
 pub mod text;
 pub mod timeline;
+pub mod walk;
 
 pub use text::Style;

@@ -16,7 +16,8 @@ fn write_markdown(out: &mut String) -> std::fmt::Result {
          Made from the declarations in the code; `BLESS=1 cargo test -p report` writes it anew.\n\n\
          Names are Nsight Compute's where they mean the same; names without `__` are Warpath's. A metric\n\
          that has no value (a hit rate without accesses) is absent. `--format json` gives them under\n\
-         `metrics`, the issue slots under `issue_slots`.\n\n\
+         `metrics`, the issue slots under `issue_slots`. `--per sm,slice,channel` tells what ends in `.sum`\n\
+         apart for each SM, L2 slice and DRAM channel, with sum, average, smallest and largest value.\n\n\
          ## Issue slots\n\n\
          A slot is one scheduler in one cycle. Each is charged to one reason; an empty one to the warp that\n\
          the scheduler would have tried first.\n\n\
@@ -25,13 +26,18 @@ fn write_markdown(out: &mut String) -> std::fmt::Result {
     for (name, doc) in device::statistics::stall_reasons() {
         writeln!(out, "| `{name}` | {doc} |")?;
     }
-    out.push_str("\n## SMs\n\n| metric | unit | meaning |\n|---|---|---|\n");
-    for metric in device::statistics::METRICS {
-        writeln!(
+    for (part, list) in device::statistics::METRICS {
+        write!(
             out,
-            "| `{}` | {} | {} |",
-            metric.name, metric.unit, metric.doc
+            "\n## {part}\n\n| metric | unit | meaning |\n|---|---|---|\n"
         )?;
+        for metric in *list {
+            writeln!(
+                out,
+                "| `{}` | {} | {} |",
+                metric.name, metric.unit, metric.doc
+            )?;
+        }
     }
     out.push_str("\n## Crossbar, L2 and DRAM\n\n| metric | unit | meaning |\n|---|---|---|\n");
     for (name, unit, doc) in device::statistics::memory_side() {

@@ -181,7 +181,12 @@ fn write_launch(out: &mut String, launch: &LaunchReport, style: Style) -> fmt::R
             rate(launch.host_rate()),
             counted(launch.threads as u64, "thread")
         ),
-    )
+    )?;
+    let timing = launch.timing.iter();
+    for kind in timing.flat_map(|timing| &timing.instances) {
+        crate::instances::write(out, kind)?;
+    }
+    Ok(())
 }
 
 fn counted(count: u64, thing: &str) -> String {

@@ -91,6 +91,9 @@ impl Sm {
             if let (Some(emulation), Some(record)) = (&mut self.emulation, stages.head()) {
                 emulation.reads_at(self.unit.records[record].hazard, now + 1);
             }
+            if self.walk.is_some() {
+                self.walk_enters(self.unit.stages[sub_core].head());
+            }
             self.unit.stages[sub_core].enter(now);
             self.propagate_stages(sub_core);
         }

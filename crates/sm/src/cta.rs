@@ -63,6 +63,9 @@ impl Sm {
             let pc = source.pc(slot).0;
             self.start_warp(slot.0, place as u8, pc, at);
         }
+        if self.walk.is_some() {
+            self.walk_cta(cta, &chosen[..count]);
+        }
     }
 
     pub(crate) fn start_warp(&mut self, slot: u8, cta: u8, pc: u32, at: u64) {

@@ -38,6 +38,7 @@ mod statistics;
 mod sub_core;
 mod tags;
 mod units;
+mod walk;
 mod wheel;
 
 pub use audit::UnderWay;
@@ -52,4 +53,5 @@ pub use parameters::{SmParameters, declarations};
 pub use program::Program;
 pub use sm::{Launch, Pause, SUB_CORES, Sm};
 pub use stall_reason::StallReason;
-pub use statistics::SmStatistics;
+pub use statistics::{SmStatistics, Traffic, TrafficTable};
+pub use walk::{Touched, Walk, WalkTarget};

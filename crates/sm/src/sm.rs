@@ -25,6 +25,7 @@ use crate::program::Program;
 use crate::stall_reason::StallReason;
 use crate::statistics::SmStatistics;
 use crate::sub_core::{Latched, SLOTS, SubCore};
+use crate::walk::{Walk, WalkTarget};
 use crate::wheel::Wheel;
 
 /// Sub-cores of an SM.
@@ -47,6 +48,8 @@ pub struct Launch {
     pub hazards: HazardMode,
     /// Whether every issue is remembered ([`Sm::issued`]); where hazards are emulated.
     pub watch: bool,
+    /// The instruction whose life is noted ([`Sm::walk`]).
+    pub walk: Option<WalkTarget>,
     /// Device address of the code image.
     pub code_address: u64,
     /// Device address of the constant banks.
@@ -129,6 +132,8 @@ pub struct Sm {
     /// Shared bytes that copies are writing; only fed when hazards are checked.
     pub(crate) copy_check: CopyCheck,
     pub(crate) statistics: SmStatistics,
+    /// Only there if an instruction is followed.
+    pub(crate) walk: Option<Box<Walk>>,
     pub(crate) barrier_waits: Vec<Wait>,
     pub(crate) orders: Orders,
     pub(crate) fenced: WarpMask,
@@ -203,6 +208,7 @@ impl Sm {
                 .then(|| Box::new(Emulation::new(slots, launch.watch, &parameters.control))),
             copy_check: CopyCheck::default(),
             statistics: SmStatistics::default(),
+            walk: launch.walk.map(|target| Box::new(Walk::new(target))),
             barrier_waits: Vec::new(),
             orders: Orders::default(),
             fenced: 0,
@@ -326,6 +332,9 @@ impl Sm {
                 self.fill(id, sectors);
             }
             let last = self.port.answered(id, sectors);
+            if self.walk.is_some() {
+                self.walk_answered(id, sectors);
+            }
             match waits {
                 Outstanding::Bypass { record } => self.part_arrives(record, sectors),
                 Outstanding::Write { slot, order } if last => {
@@ -524,6 +533,7 @@ impl Sm {
         let l1d = &mut self.unit.l1d;
         self.statistics.l1_load_hits += std::mem::take(&mut l1d.load_hits);
         self.statistics.l1_load_misses += std::mem::take(&mut l1d.load_misses);
+        self.statistics.l1_load_merges += std::mem::take(&mut l1d.load_merges);
         self.statistics.l1_store_hits += std::mem::take(&mut l1d.store_hits);
         self.statistics.l1_store_misses += std::mem::take(&mut l1d.store_misses);
         self.statistics.l1_instruction_hits += std::mem::take(&mut self.level1.hits);

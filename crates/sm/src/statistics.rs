@@ -1,6 +1,70 @@
 //! What one SM counted.
 
+use source::{Operation, Space};
+
 use crate::stall_reason::{REASONS, StallReason};
+
+/// What memory instructions of one kind, in one space, asked of the memory unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Traffic {
+    /// Instructions handed over, with at least one lane.
+    pub instructions: u64,
+    /// Sectors that they touched (shared memory has none).
+    pub sectors: u64,
+    /// Sectors looked up in the L1 data cache and found; of stores, those whose line was present.
+    pub hits: u64,
+    /// Other sectors, those of loads that pass the cache by among them. Atomics are looked up in L2
+    /// alone: they have neither hits nor misses.
+    pub misses: u64,
+    /// Cycles that shared memory was busy with them.
+    pub wavefronts: u64,
+}
+
+impl Traffic {
+    fn add(&mut self, other: &Traffic) {
+        self.instructions += other.instructions;
+        self.sectors += other.sectors;
+        self.hits += other.hits;
+        self.misses += other.misses;
+        self.wavefronts += other.wavefronts;
+    }
+}
+
+/// Number of memory spaces, and of operations.
+const SPACES: usize = Space::Texture as usize + 1;
+const OPERATIONS: usize = Operation::CopyToShared as usize + 1;
+
+/// Traffic by space and operation.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TrafficTable([[Traffic; OPERATIONS]; SPACES]);
+
+impl TrafficTable {
+    /// What `operation` did in `space`.
+    #[inline]
+    pub fn of(&self, space: Space, operation: Operation) -> &Traffic {
+        &self.0[space as usize][operation as usize]
+    }
+
+    /// The same, to be counted up.
+    #[inline]
+    pub(crate) fn count(&mut self, space: Space, operation: Operation) -> &mut Traffic {
+        &mut self.0[space as usize][operation as usize]
+    }
+
+    /// All that was done in `spaces`.
+    pub fn total(&self, spaces: &[Space]) -> Traffic {
+        let mut total = Traffic::default();
+        for traffic in spaces.iter().flat_map(|&space| &self.0[space as usize]) {
+            total.add(traffic);
+        }
+        total
+    }
+
+    fn add(&mut self, other: &TrafficTable) {
+        let pairs = self.0.iter_mut().flatten().zip(other.0.iter().flatten());
+        pairs.for_each(|(sum, traffic)| sum.add(traffic));
+    }
+}
 
 /// Counters of one SM.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -35,14 +99,10 @@ pub struct SmStatistics {
     pub translation_refills: u64,
     /// Most refills of an SM under way at once.
     pub translation_refills_at_once: u64,
-    /// Global and local memory instructions handed over.
-    pub global_instructions: u64,
-    /// Sectors that they touched.
-    pub global_sectors: u64,
-    /// Shared-memory instructions handed over.
-    pub shared_instructions: u64,
-    /// Cycles that shared memory spent on them beyond one each.
-    pub shared_conflicts: u64,
+    /// L1 data cache: lookups of loads that missed a sector already on its way.
+    pub l1_load_merges: u64,
+    /// Memory instructions by space and operation.
+    pub traffic: TrafficTable,
     /// L0 instruction cache accesses that hit.
     pub l0_instruction_hits: u64,
     /// L0 instruction cache accesses that missed.
@@ -96,10 +156,8 @@ impl SmStatistics {
         self.translation_refills_at_once = self
             .translation_refills_at_once
             .max(other.translation_refills_at_once);
-        self.global_instructions += other.global_instructions;
-        self.global_sectors += other.global_sectors;
-        self.shared_instructions += other.shared_instructions;
-        self.shared_conflicts += other.shared_conflicts;
+        self.l1_load_merges += other.l1_load_merges;
+        self.traffic.add(&other.traffic);
         self.l0_instruction_hits += other.l0_instruction_hits;
         self.l0_instruction_misses += other.l0_instruction_misses;
         self.l1_instruction_hits += other.l1_instruction_hits;

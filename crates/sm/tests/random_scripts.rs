@@ -114,6 +114,19 @@ fn accounts(outcome: &Outcome) {
         statistics.l1_store_hits + statistics.l1_store_misses,
         outcome.stores
     );
+    let spaces = [
+        source::Space::Global,
+        source::Space::Local,
+        source::Space::Texture,
+    ];
+    let cached = statistics.traffic.total(&spaces);
+    assert_eq!(
+        cached.hits,
+        statistics.l1_load_hits + statistics.l1_store_hits
+    );
+    assert!(cached.hits + cached.misses >= outcome.loads + outcome.stores);
+    assert!(cached.hits + cached.misses <= cached.sectors);
+    assert!(statistics.l1_load_merges <= statistics.l1_load_misses);
     assert_eq!(
         statistics.constant_hits + statistics.constant_misses,
         outcome.constants

@@ -24,6 +24,8 @@ pub struct Arguments {
 pub enum Command {
     /// Run a launch file, or one kernel of a cubin.
     Run(Box<RunArguments>),
+    /// Follow one load, store or atomic of a kernel through the GPU: where it went and what it waited for.
+    Walk(WalkArguments),
     /// Print the instructions of a cubin.
     Disasm(DisasmArguments),
     /// Assemble SASS text, with its control bits, to a cubin.
@@ -208,9 +210,73 @@ pub struct RunArguments {
     /// Write the output as.
     #[arg(long, value_enum, default_value_t, help_heading = "Output")]
     pub format: Format,
+    /// Also print the counters of each SM, L2 slice or DRAM channel, and their roll-ups.
+    #[arg(
+        long,
+        value_name = "WHAT",
+        value_enum,
+        value_delimiter = ',',
+        help_heading = "Output"
+    )]
+    pub per: Vec<Per>,
     /// Write what a buffer holds in the end to a file; ARG is its name or the position of the argument.
     #[arg(long, value_name = "ARG=FILE", help_heading = "Output")]
     pub dump: Vec<String>,
+}
+
+/// What counters are told apart for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Per {
+    /// Each SM.
+    Sm,
+    /// Each L2 slice.
+    Slice,
+    /// Each DRAM channel.
+    Channel,
+}
+
+/// Options of `walk`.
+#[derive(Debug, Args)]
+pub struct WalkArguments {
+    /// A launch file (.toml).
+    pub file: PathBuf,
+    /// Byte offset of the instruction in the kernel, as `warpath disasm` prints it (0x90); without it the
+    /// warp's first load of global memory.
+    #[arg(long, value_name = "PC", value_parser = parse_pc)]
+    pub pc: Option<u64>,
+    /// How many executions by the warp go before.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub nth: u64,
+    /// Warp, counted over the grid.
+    #[arg(long, value_name = "W", default_value_t = 0)]
+    pub warp: u64,
+    /// Position of the launch in the file.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub launch: usize,
+    /// GPU to simulate: a name of `warpath gpus` or a .toml file.
+    #[arg(long, value_name = "NAME")]
+    pub gpu: Option<String>,
+    /// Set a parameter of the GPU.
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Host threads; 0 for as many as there are. Results are the same for any number.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub threads: usize,
+    /// Write the output as.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: ListFormat,
+    /// Also draw it, as SVG.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+}
+
+/// A byte offset, in decimal or, with 0x, in hexadecimal.
+fn parse_pc(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|_| "a byte offset, such as 0x90 or 144".to_owned())
 }
 
 /// A host instruction set.

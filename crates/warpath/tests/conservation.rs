@@ -13,6 +13,91 @@ fn metric(launch: &Value, name: &str) -> u64 {
         .unwrap_or_else(|| panic!("no metric {name}"))
 }
 
+/// What was looked up in the L1 data cache was found or not, in every space.
+fn lookups_add_up(launch: &Value, place: &str) {
+    let l1 = |name: &str| metric(launch, &format!("l1tex__t_sectors_{name}.sum"));
+    let mut missed = 0;
+    for kind in [
+        "pipe_lsu_mem_global_op_ld",
+        "pipe_lsu_mem_global_op_st",
+        "pipe_lsu_mem_local_op_ld",
+        "pipe_lsu_mem_local_op_st",
+    ] {
+        let misses = l1(&format!("{kind}_lookup_miss"));
+        assert_eq!(
+            l1(&format!("{kind}_lookup_hit")) + misses,
+            l1(kind),
+            "{place}: {kind}"
+        );
+        missed += misses;
+    }
+    let copies = metric(launch, "l1d_ldgsts_misses.sum");
+    assert_eq!(
+        metric(launch, "l1d_ldgsts_hits.sum") + copies,
+        metric(
+            launch,
+            "sm__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum"
+        ),
+        "{place}"
+    );
+    // L1 is written through: stores that hit go to L2 all the same. Loads of a sector that is on its
+    // way do not ask again. Of atomics, a packet carries the lanes of a sector that travel together.
+    let stores =
+        l1("pipe_lsu_mem_global_op_st_lookup_hit") + l1("pipe_lsu_mem_local_op_st_lookup_hit");
+    let textures = l1("pipe_tex_lookup_miss");
+    let merged = metric(launch, "l1d_load_merges.sum");
+    let l2 = |name: &str| metric(launch, &format!("lts__t_sectors_srcunit_tex{name}.sum"));
+    let atomics =
+        metric(launch, "lts__t_sectors_op_atom.sum") + metric(launch, "lts__t_sectors_op_red.sum");
+    assert_eq!(
+        missed + copies + stores + textures - merged,
+        l2("") - atomics,
+        "{place}: L1 misses"
+    );
+    let atomic_sectors = l1("pipe_lsu_mem_global_op_atom") + l1("pipe_lsu_mem_global_op_red");
+    assert!(atomics >= atomic_sectors, "{place}: {atomics} packets");
+    assert_eq!(
+        metric(launch, "lts__t_sectors.sum"),
+        l2("") + metric(launch, "lts__t_sectors_srcunit_gcc.sum"),
+        "{place}"
+    );
+    for operation in ["read", "write", "atom", "red"] {
+        let sectors = |what: &str| {
+            let name = format!("lts__t_sectors_op_{operation}{what}.sum");
+            launch["metrics"][name].as_u64()
+        };
+        let misses = sectors("_lookup_miss").unwrap_or(0);
+        let hits = sectors("_lookup_hit").unwrap();
+        assert_eq!(Some(hits + misses), sectors(""), "{place}: {operation}");
+    }
+}
+
+/// Instances add up to what is told of all of them.
+fn instances_add_up(launch: &Value, place: &str) {
+    for (kind, most) in [("sm", 200), ("slice", 200), ("channel", 200)] {
+        let instances = &launch["instances"][kind];
+        let count = instances["count"].as_u64().unwrap();
+        assert!((1..=most).contains(&count), "{place}: {count} of {kind}");
+        for (name, counter) in instances["counters"].as_object().unwrap() {
+            let values = counter["values"].as_array().unwrap();
+            assert_eq!(values.len() as u64, count, "{place}: {name}");
+            let values = values.iter().map(|value| value.as_u64().unwrap());
+            let most = values.clone().max().unwrap();
+            assert_eq!(counter["max"], most, "{place}: {name}");
+            assert_eq!(counter["min"], values.clone().min().unwrap());
+            match counter["sum"].as_u64() {
+                Some(sum) => {
+                    assert_eq!(sum, values.sum::<u64>(), "{place}: {name}");
+                    assert_eq!(sum, metric(launch, &format!("{name}.sum")), "{place}");
+                    let average = counter["avg"].as_f64().unwrap();
+                    assert!((average * count as f64 - sum as f64).abs() <= 1e-6 * sum as f64);
+                }
+                None => assert_eq!(most, metric(launch, &format!("{name}.max")), "{place}"),
+            }
+        }
+    }
+}
+
 #[test]
 fn slots_and_accesses_add_up() {
     let files = launch_files(|folder| {
@@ -23,6 +108,7 @@ fn slots_and_accesses_add_up() {
             "histogram",
             "softmax",
             "bitonic_sort",
+            "spmv_csr",
         ]
         .contains(&folder)
     });
@@ -31,8 +117,11 @@ fn slots_and_accesses_add_up() {
             if !has_code_for(file, architecture) {
                 continue;
             }
-            let outcome = run(file, &["--gpu", gpu]);
+            let outcome = run(file, &["--gpu", gpu, "--per", "sm,slice,channel"]);
             for launch in outcome.report.as_array().unwrap() {
+                let place = format!("{} on {gpu}", file.display());
+                lookups_add_up(launch, &place);
+                instances_add_up(launch, &place);
                 let cycles = launch["cycles"].as_u64().unwrap();
                 let schedulers = launch["schedulers"].as_u64().unwrap();
                 let slots = launch["issue_slots"].as_object().unwrap();

@@ -169,6 +169,7 @@ impl Bench {
             l1_bytes: occupancy.l1_size,
             hazards: sm::HazardMode::Check,
             watch: false,
+            walk: None,
             code_address: CODE_BASE,
             constant_address: CODE_BASE + (1 << 32),
             pages: Default::default(),

@@ -205,6 +205,11 @@ impl Banks {
         queued
     }
 
+    /// The row that was opened last in a bank.
+    pub fn row(&self, bank: u32) -> u32 {
+        self.row[bank as usize]
+    }
+
     /// Closes the open row. Requests for it wait again, at their age.
     pub fn precharge(&mut self, bank: u32, activate_from: u64) {
         let place = bank as usize;

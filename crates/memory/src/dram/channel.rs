@@ -22,9 +22,6 @@ pub struct Arrival {
     pub bank: u8,
     /// Whether it is a write.
     pub write: bool,
-    /// Whether its way is noted.
-    #[allow(dead_code)] // for the log of hops
-    pub traced: bool,
 }
 
 /// Room in the queue, and data for reads, on its way back to the slice.
@@ -36,6 +33,28 @@ pub struct Return {
     pub mshr: Option<u16>,
 }
 
+/// What a traced read has met on its way to the channel and in it; command cycles unless told.
+#[derive(Clone, Copy, Debug)]
+pub struct Note {
+    /// The slice's entry.
+    pub mshr: u16,
+    /// Core cycle in which it left the slice.
+    pub left: u64,
+    /// When it reached the channel's queue.
+    pub arrived: u64,
+    /// Its bank and row.
+    pub bank: u8,
+    pub row: u32,
+    /// Whether another row was closed for it, or it waited for a refresh.
+    pub closed_another: bool,
+    pub refreshed: bool,
+    /// When its row was opened, if it was not open.
+    pub opened: Option<u64>,
+    /// When its column was read, and how long until its data had come.
+    pub column: u64,
+    pub data: u64,
+}
+
 /// What stands between one slice and one channel.
 /// In both directions together at most as many as the slice has room for at the channel.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +63,17 @@ pub struct Link {
     pub down: VecDeque<Arrival>,
     /// Returns to the slice, in the order of their time.
     pub up: VecDeque<Return>,
+    /// Traced reads that are under way.
+    pub notes: Vec<Note>,
+}
+
+/// Shows the traced reads that wait in a channel to `each`.
+#[inline]
+fn noted(links: &mut [Link], now: u64, mut each: impl FnMut(&mut Note)) {
+    for link in links.iter_mut().filter(|link| !link.notes.is_empty()) {
+        let waiting = |note: &&mut Note| note.arrived <= now && note.column == u64::MAX;
+        link.notes.iter_mut().filter(waiting).for_each(&mut each);
+    }
 }
 
 /// What a channel counts.
@@ -278,7 +308,14 @@ impl Channel {
                 count.busy += t.burst;
                 count.turns += u64::from(self.last != direction);
                 self.last = direction;
-                let up = &mut links[usize::from(queued.slice)].up;
+                let link = &mut links[usize::from(queued.slice)];
+                if direction == Direction::Read && !link.notes.is_empty() {
+                    let mut notes = link.notes.iter_mut();
+                    if let Some(note) = notes.find(|note| note.mshr == queued.mshr) {
+                        (note.column, note.data) = (now, data);
+                    }
+                }
+                let up = &mut link.up;
                 // Data never overtakes data: it shares the pins.
                 let cycle = self.clocks.core_at_or_after(now + data) + self.return_latency;
                 let cycle = up.back().map_or(cycle, |last| cycle.max(last.cycle));
@@ -303,12 +340,22 @@ impl Channel {
                     now + t.ras,
                     now + t.rc,
                 );
+                let (row, refreshed_until) = (self.banks.row(bank), self.refreshed_until);
+                noted(links, now, |note| {
+                    if (u32::from(note.bank), note.row) == (bank, row) {
+                        note.opened = Some(now);
+                        note.refreshed = note.arrived < refreshed_until;
+                    }
+                });
                 self.activate_from = now + t.rrd;
                 self.row_wake = 0;
                 self.statistics.activations += 1;
             }
             Command::Precharge(bank) => {
                 self.banks.precharge(bank, now + t.rp);
+                noted(links, now, |note| {
+                    note.closed_another |= u32::from(note.bank) == bank;
+                });
                 self.row_wake = 0;
                 self.statistics.precharges += 1;
             }

@@ -10,7 +10,7 @@ mod scheduler;
 mod timing;
 
 pub use channel::ChannelStatistics;
-pub(crate) use channel::{Arrival, Channel, Link};
+pub(crate) use channel::{Arrival, Channel, Link, Note};
 pub use map::{Coordinates, DramMap};
 pub(crate) use refresh::Refresh;
 pub use timing::Timing;

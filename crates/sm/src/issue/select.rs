@@ -310,6 +310,9 @@ impl Sm {
                 self.deferred_under_way.push((warp_slot, index, lanes));
             }
         }
+        if self.walk.is_some() {
+            self.walk_issue(index, pc, warp_slot);
+        }
         index
     }
 

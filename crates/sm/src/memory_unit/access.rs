@@ -1,6 +1,6 @@
 //! Lookups: L1 data cache, shared memory, constant cache, and what goes straight to L2.
 
-use source::{Deferred, MemoryKind, Operation, Queue, RequestKind, SectorMask};
+use source::{Deferred, MemoryKind, Operation, Queue, RequestKind, SectorMask, Space};
 
 use super::coalesce::Part;
 use super::l1d::Lookup;
@@ -16,8 +16,12 @@ impl Sm {
         let degree = record.degree.max(1) as u64;
         let start = arrives.max(self.unit.shared_free);
         self.unit.shared_free = start + degree;
-        self.statistics.shared_instructions += 1;
-        self.statistics.shared_conflicts += degree - 1;
+        if record.degree > 0 {
+            let traffic = &mut self.statistics.traffic;
+            let traffic = traffic.count(Space::Shared, record.operation);
+            traffic.instructions += 1;
+            traffic.wavefronts += degree;
+        }
         let mut done = start + degree - 1 + parameters.shared_lookup;
         if record.register_address {
             done += parameters.shared_register_address;
@@ -69,8 +73,25 @@ impl Sm {
         }
     }
 
-    /// Looks up the lines of `record`; false if it has to wait for room.
+    /// Looks up the lines of `record`; false if it has to wait for room. Counts what came of it.
     fn look_up(&mut self, index: RecordIndex) -> bool {
+        let before = self.unit.l1d.hits();
+        let (done, looked_up) = self.look_up_lines(index);
+        let hits = self.unit.l1d.hits() - before;
+        let record = &self.unit.records[index];
+        if !matches!(record.operation, Operation::Atomic | Operation::Reduction) {
+            let traffic = self
+                .statistics
+                .traffic
+                .count(record.space, record.operation);
+            traffic.hits += hits;
+            traffic.misses += looked_up - hits;
+        }
+        done
+    }
+
+    /// Whether all lines were looked up, and the sectors that were.
+    fn look_up_lines(&mut self, index: RecordIndex) -> (bool, u64) {
         let now = self.now;
         let (operation, bypass, count) = {
             let record = &self.unit.records[index];
@@ -89,6 +110,7 @@ impl Sm {
             // leaves with the last of its sectors.
             let first = now + looked_up;
             let last = first + sectors - 1;
+            let (sent, hits) = (self.port.requests.len(), self.unit.l1d.hits());
             let room = match operation {
                 Operation::Atomic | Operation::Reduction => self.send_atomic(index, place, first),
                 _ if bypass => self.send_past_l1(index, part, last),
@@ -97,14 +119,18 @@ impl Sm {
             };
             if !room {
                 self.unit.records[index].next_line = step;
-                return false;
+                return (false, looked_up);
+            }
+            if self.walk.is_some() {
+                let hits = self.unit.l1d.hits() - hits;
+                self.walk_line(index, part, (first, last), sent, hits);
             }
             looked_up += sectors;
         }
         self.unit.records[index].next_line = count;
         let done = now + looked_up.saturating_sub(1) + self.unit.l1_lookup;
         self.finish_lookup(index, done);
-        true
+        (true, looked_up)
     }
 
     fn load_line(&mut self, index: RecordIndex, part: Part, lookup: u64) -> bool {

@@ -26,6 +26,9 @@ impl Sm {
 
     /// All data of `record` are at hand in this cycle.
     pub(crate) fn data_ready(&mut self, index: RecordIndex) {
+        if self.walk.is_some() {
+            self.walk_data(index);
+        }
         let record = &mut self.unit.records[index];
         if !record.in_order {
             self.transfer(index);
@@ -72,6 +75,9 @@ impl Sm {
                     written = ports.book_load(now, written, record.banks);
                 }
                 self.unit.return_free[sub_core] = written;
+                if self.walk.is_some() {
+                    self.walk_transfer(index, start, written, written + 1);
+                }
                 self.wheel
                     .schedule(written + 1, Event::WrittenBack { record: index });
             }
@@ -150,6 +156,9 @@ impl Sm {
                 self.hazards.written.push(hazard);
             }
             self.copy_done(slot, group);
+        }
+        if self.walk.is_some() {
+            self.walk_retires(index);
         }
         self.unit.records.remove(index);
         self.unit.pending -= 1;

@@ -12,12 +12,16 @@ impl Sm {
         let now = self.now;
         let unit = &mut self.unit;
         let (records, wheel, program) = (&unit.records, &mut self.wheel, &self.program);
+        let walk = &mut self.walk;
         unit.stages[sub_core].propagate(|index, ready| {
             let record = &records[index];
             if !record.read_with_write {
                 let read = program.rows[record.pc as usize].sources_read as u64;
                 let cycle = (ready - 1 + read).max(now + 1);
                 wheel.schedule(cycle, Event::MemorySourcesRead { record: index });
+            }
+            if let Some(walk) = walk {
+                Sm::walk_ready(walk, index, ready);
             }
         });
         if let Some(ready) = unit.stages[sub_core].asks_at() {
@@ -119,9 +123,17 @@ impl Sm {
                 }
                 let start = now.max(self.unit.generators[best]);
                 self.unit.generators[best] = start + accesses;
-                self.statistics.global_instructions += 1;
-                self.statistics.global_sectors += self.unit.records[index].lines.sectors as u64;
+                let record = &self.unit.records[index];
+                if record.lines.sectors > 0 {
+                    let traffic = &mut self.statistics.traffic;
+                    let traffic = traffic.count(record.space, record.operation);
+                    traffic.instructions += 1;
+                    traffic.sectors += record.lines.sectors as u64;
+                }
                 let lookup = start + to_lookup + self.parameters.memory_unit.translation;
+                if self.walk.is_some() {
+                    self.walk_accepted(index, start, lookup);
+                }
                 self.wheel
                     .schedule(lookup, Event::L1Access { record: index });
             }

@@ -75,6 +75,8 @@ pub struct L1d {
     pub load_hits: u64,
     /// Sector lookups of loads that missed (also those that join a missing sector).
     pub load_misses: u64,
+    /// Those of them that joined a missing sector.
+    pub load_merges: u64,
     /// Sector lookups of stores whose line was present.
     pub store_hits: u64,
     /// Other sector lookups of stores.
@@ -121,9 +123,26 @@ impl L1d {
             free_waiters: NO_WAITER,
             load_hits: 0,
             load_misses: 0,
+            load_merges: 0,
             store_hits: 0,
             store_misses: 0,
         }
+    }
+
+    /// The set of `line`, and its way there if it has one.
+    pub fn place(&self, line: u64) -> (u32, Option<u32>) {
+        let set = self.index.of(line) & self.set_mask;
+        let start = self.set(line).start;
+        (
+            set as u32,
+            self.search(line).map(|way| (way - start) as u32),
+        )
+    }
+
+    /// Lookups that hit.
+    #[inline]
+    pub fn hits(&self) -> u64 {
+        self.load_hits + self.store_hits
     }
 
     /// The ways of the set of `line`. Where the lines are no multiple of the sets, some have one more.
@@ -262,6 +281,7 @@ impl L1d {
         if let Some(way) = found {
             let state = &mut self.states[way];
             *state = now << 8 | *state & 0xff;
+            self.load_merges += u64::from(under_way.count_ones());
             while under_way != 0 {
                 let id = self.request[way][under_way.trailing_zeros() as usize];
                 let mut joined = 0;

@@ -41,7 +41,7 @@ pub struct Record {
     pub order: u32,
     /// LDGSTS: its group, counted per warp.
     pub group: u32,
-    /// Shared accesses (cycles of shared memory); LDGSTS: of its store.
+    /// Shared accesses (cycles of shared memory), 0 without lanes; LDGSTS: of its store.
     pub degree: u32,
     /// Whether the address has a general register.
     pub register_address: bool,
@@ -186,7 +186,7 @@ impl Record {
         self.matrices = row.matrices;
         self.order = u32::MAX;
         self.group = 0;
-        self.degree = 1;
+        self.degree = 0;
         self.lines.clear();
         self.next_line = 0;
         self.constants = 0;
@@ -217,7 +217,7 @@ impl Record {
         self.deferred = effect.access.deferred;
         self.lines.clear();
         self.constants = 0;
-        self.degree = 1;
+        self.degree = 0;
         if effect.access.lanes != 0 {
             let mut pattern = Pattern::NONE;
             self.place(&effect.access, &mut pattern);

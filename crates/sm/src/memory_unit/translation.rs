@@ -96,6 +96,11 @@ impl Translation {
         (self.inside(frame, line), now.max(ready))
     }
 
+    /// When the translation that was looked for last is at hand.
+    pub fn latest_ready(&self) -> u64 {
+        self.latest.ready
+    }
+
     /// The physical line of a virtual one, by no clock: instructions and constants, whose own translation
     /// is not modelled.
     pub fn untimed(&self, line: Line) -> Line {

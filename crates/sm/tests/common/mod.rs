@@ -350,6 +350,7 @@ impl Bench {
             l1_bytes: 64 * 1024,
             hazards: sm::HazardMode::Check,
             watch: false,
+            walk: None,
             code_address: 0x1000_0000,
             constant_address: 0x2000_0000,
             pages: Default::default(),

@@ -574,6 +574,7 @@ impl Bench {
                 HazardMode::Off
             },
             watch: false,
+            walk: None,
             code_address: 0x1000_0000,
             constant_address: 0x2000_0000,
             pages: Default::default(),

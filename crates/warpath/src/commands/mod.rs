@@ -15,6 +15,7 @@ mod lint;
 mod man;
 mod probe;
 mod run;
+mod walk;
 
 use std::io::Write;
 
@@ -25,6 +26,7 @@ use crate::failure::Failure;
 pub fn run(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     match command {
         Command::Run(arguments) => run::run(&arguments, out),
+        Command::Walk(arguments) => walk::run(&arguments, out),
         Command::Asm(arguments) => asm::run(&arguments, out),
         Command::Disasm(arguments) => disasm::run(&arguments, out),
         Command::Lint(arguments) => lint::run(&arguments, out),

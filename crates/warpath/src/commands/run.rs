@@ -6,16 +6,17 @@ use std::time::{Duration, Instant};
 
 use cubin::Cubin;
 use device::launch::{KernelLaunch, Workload, parse_argument};
+use device::statistics::InstanceKind;
 use device::{Files, HazardMode, RunOptions, RunProgress, Session};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use report::Style;
 
-use crate::cli::{Format, Hazards, HostIsa, Mode, Pages, RunArguments, Switch, UnknownOp};
+use crate::cli::{Format, Hazards, HostIsa, Mode, Pages, Per, RunArguments, Switch, UnknownOp};
 use crate::failure::{Failure, Problem};
 use crate::input::{load_cubins_for, load_gpu, read_launch_file};
 
 /// The GPU that a cubin runs on unless the user names one.
-const DEFAULT_GPU: &str = "rtx-a6000";
+pub const DEFAULT_GPU: &str = "rtx-a6000";
 
 /// Runs what the arguments say and prints the report.
 pub fn run(arguments: &RunArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -103,6 +104,8 @@ fn options(arguments: &RunArguments, workload: &Workload) -> RunOptions {
             Hazards::Emulate => HazardMode::Emulate,
         },
         timeline: false,
+        instances: instances(&arguments.per),
+        walk: None,
         threads: arguments.threads,
         window: arguments.window,
         // As the hardware does, unless someone says otherwise.
@@ -127,6 +130,21 @@ fn options(arguments: &RunArguments, workload: &Workload) -> RunOptions {
             HostIsa::Avx512 => device::HostIsa::Avx512,
         }),
     }
+}
+
+/// What is told apart, each once.
+fn instances(per: &[Per]) -> Vec<InstanceKind> {
+    let mut kinds: Vec<InstanceKind> = per
+        .iter()
+        .map(|per| match per {
+            Per::Sm => InstanceKind::Sm,
+            Per::Slice => InstanceKind::Slice,
+            Per::Channel => InstanceKind::Channel,
+        })
+        .collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    kinds
 }
 
 /// The mode of a run.

@@ -1,0 +1,55 @@
+//! Following an instruction changes nothing of a run.
+
+mod laws_support;
+
+use device::{Files, RunOptions, RunReport, Session, WalkRequest};
+use laws_support::{gpu, kernels, timing, workload};
+
+fn run(file: &str, name: &str, walk: Option<WalkRequest>, window: Option<u64>) -> RunReport {
+    let files = Files::Folder(kernels().join(file).parent().expect("a folder").to_owned());
+    let options = RunOptions {
+        walk,
+        window,
+        ..RunOptions::default()
+    };
+    let workload = workload(file);
+    Session::new(&workload, &files, gpu(name), &options)
+        .and_then(|mut session| session.run(&options, &mut |_| ()))
+        .unwrap_or_else(|error| panic!("{file} on {name}: {error}"))
+}
+
+#[test]
+fn cycles_and_statistics_are_the_same_with_and_without_a_walk() {
+    for (name, windows) in [
+        ("rtx-4090", [None, Some(7)]),
+        ("rtx-a6000", [None, Some(1)]),
+    ] {
+        for file in ["vadd/vadd.toml", "histogram/histogram_global.toml"] {
+            let without = run(file, name, None, None);
+            let mut walks = Vec::new();
+            for window in windows {
+                let with = run(file, name, Some(WalkRequest::default()), window);
+                assert!(with.passed());
+                for (with, without) in with.launches.iter().zip(&without.launches) {
+                    let (with, without) = (timing(with), timing(without));
+                    assert_eq!(with.cycles, without.cycles, "{file} on {name}");
+                    assert_eq!(with.metrics, without.metrics, "{file} on {name}");
+                    assert_eq!(with.issue_slots, without.issue_slots, "{file} on {name}");
+                }
+                let followed = with
+                    .launches
+                    .iter()
+                    .filter_map(|one| timing(one).walk.clone());
+                walks.push(followed.collect::<Vec<_>>());
+            }
+            assert_eq!(walks[0].len(), 1, "one launch is followed");
+            assert!(walks.iter().all(|walk| *walk == walks[0]), "windows");
+            assert!(
+                without
+                    .launches
+                    .iter()
+                    .all(|one| timing(one).walk.is_none())
+            );
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! The life of one memory instruction, written down beside the simulation: which warp, which execution,
+//! and each step from its issue to the release of its dependence counter. Beyond the port the memory side
+//! notes its own.
+
+use source::{
+    Chosen, Cycle, Found, Hop, LaneMask, Line, Operation, RequestId, SectorMask, Space, Structure,
+    Wait, WarpSlot,
+};
+
+use crate::event::RecordIndex;
+use crate::memory_unit::coalesce::Part;
+use crate::sm::Sm;
+
+/// Which execution of which instruction is followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WalkTarget {
+    /// CTA, counted over the grid.
+    pub cta: u64,
+    /// Warp of the CTA.
+    pub warp: u32,
+    /// Pc in instructions; without it any load of device memory.
+    pub pc: Option<u32>,
+    /// How many executions go before.
+    pub nth: u64,
+}
+
+/// A line that the instruction touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Touched {
+    /// The line, virtually addressed.
+    pub line: Line,
+    /// Its sectors.
+    pub sectors: SectorMask,
+    /// The packets that it sent: the first, and how many.
+    pub packets: Option<(RequestId, u16)>,
+}
+
+/// What became of the instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Walk {
+    target: WalkTarget,
+    /// The warp's slot and generation, once its CTA has started.
+    warp: Option<(u8, u8)>,
+    /// Executions so far.
+    pub met: u64,
+    record: Option<RecordIndex>,
+    /// Cycle in which its address stages are through.
+    ready: u64,
+    /// Sectors of packets that are to be answered.
+    pending: Vec<(RequestId, SectorMask)>,
+    /// The last answer.
+    answered: u64,
+    /// Where it was executed.
+    pub slot: WarpSlot,
+    /// Its pc.
+    pub pc: u32,
+    /// What it does, and where.
+    pub operation: Operation,
+    /// The memory space.
+    pub space: Space,
+    /// Its lanes.
+    pub lanes: LaneMask,
+    /// When it was issued.
+    pub issued: Option<Cycle>,
+    /// When it was through: the counter fell, or the last acknowledgement came.
+    pub done: Option<Cycle>,
+    /// The lines that it touched.
+    pub lines: Vec<Touched>,
+    /// The steps inside the SM.
+    pub hops: Vec<Hop>,
+}
+
+impl Walk {
+    /// Nothing seen yet.
+    pub fn new(target: WalkTarget) -> Walk {
+        Walk {
+            target,
+            warp: None,
+            met: 0,
+            record: None,
+            ready: 0,
+            pending: Vec::new(),
+            answered: 0,
+            slot: WarpSlot(0),
+            pc: 0,
+            operation: Operation::Load,
+            space: Space::Global,
+            lanes: 0,
+            issued: None,
+            done: None,
+            lines: Vec::new(),
+            hops: Vec::new(),
+        }
+    }
+
+    fn follows(&self, index: RecordIndex) -> bool {
+        self.record == Some(index)
+    }
+
+    /// When the last step of the whole instruction ended.
+    fn so_far(&self) -> u64 {
+        let whole = self.hops.iter().rev().find(|hop| hop.packet.is_none());
+        let issued = self.issued.map_or(0, |cycle| cycle.0);
+        whole.map_or(issued, |hop| hop.end.0)
+    }
+
+    fn add(&mut self, structure: Structure, end: u64) -> &mut Hop {
+        let start = self.so_far().min(end);
+        self.hops.push(Hop::whole(structure, start, end));
+        let last = self.hops.len() - 1;
+        &mut self.hops[last]
+    }
+
+    fn add_wait(&mut self, structure: Structure, end: u64, wait: Wait) {
+        let hop = self.add(structure, end);
+        *hop = hop.waited(wait);
+    }
+}
+
+/// What each part of the SM tells. None of this runs unless an instruction is followed.
+impl Sm {
+    /// A CTA has started, its warps in these slots.
+    #[cold]
+    pub(crate) fn walk_cta(&mut self, cta: u64, slots: &[WarpSlot]) {
+        if let Some(walk) = &mut self.walk
+            && walk.target.cta == cta
+            && let Some(slot) = slots.get(walk.target.warp as usize)
+        {
+            walk.warp = Some((slot.0, self.warps[slot.0 as usize].generation));
+        }
+    }
+
+    /// A memory instruction was issued and has its record.
+    #[cold]
+    pub(crate) fn walk_issue(&mut self, index: RecordIndex, pc: u32, slot: u8) {
+        let Some(walk) = &mut self.walk else { return };
+        let record = &self.unit.records[index];
+        let generation = self.warps[slot as usize].generation;
+        let device = record.lines.count > 0 && record.sends_packets();
+        let wanted = match walk.target.pc {
+            Some(wanted) => wanted == pc && record.sends_packets(),
+            None => device && record.operation == Operation::Load && record.space == Space::Global,
+        };
+        if walk.warp != Some((slot, generation)) || !wanted {
+            return;
+        }
+        walk.met += 1;
+        if walk.met != walk.target.nth + 1 {
+            return;
+        }
+        walk.record = Some(index);
+        walk.slot = WarpSlot(slot);
+        walk.pc = pc;
+        walk.operation = record.operation;
+        walk.space = record.space;
+        walk.lanes = self.effect.lanes;
+        walk.issued = Some(Cycle(self.now));
+    }
+
+    /// It enters the address stages in this cycle.
+    #[cold]
+    pub(crate) fn walk_enters(&mut self, index: Option<RecordIndex>) {
+        let now = self.now;
+        if let Some(walk) = &mut self.walk
+            && walk.record.is_some()
+            && walk.record == index
+        {
+            walk.add_wait(Structure::Queue, now, Wait::Ahead);
+        }
+    }
+
+    /// The shared unit accepts it in this cycle; its generator begins in `start`, and its first lookup is
+    /// in `lookup`.
+    #[cold]
+    pub(crate) fn walk_accepted(&mut self, index: RecordIndex, start: u64, lookup: u64) {
+        let now = self.now;
+        let lines = &self.unit.records[index].lines;
+        let chosen = Chosen::Lines {
+            lines: lines.count,
+            sectors: lines.sectors,
+        };
+        if let Some(walk) = &mut self.walk
+            && walk.follows(index)
+        {
+            let ready = walk.ready.clamp(walk.so_far(), now);
+            walk.add(Structure::AddressStages, ready);
+            walk.add_wait(Structure::HandOver, now, Wait::OtherSubCores);
+            if start > now {
+                walk.add_wait(Structure::Coalescer, start, Wait::Generators);
+            }
+            walk.add(Structure::Coalescer, lookup).chosen = chosen;
+        }
+    }
+
+    /// Its address stages will be through in cycle `ready`.
+    #[cold]
+    pub(crate) fn walk_ready(walk: &mut Walk, index: RecordIndex, ready: u64) {
+        if walk.follows(index) {
+            walk.ready = ready;
+        }
+    }
+
+    /// A line of it was looked up: the lookup of the whole instruction began in this cycle, that of the
+    /// line's last sector was in `last` (of its first in `first`), and packets from `sent` on left for it.
+    #[cold]
+    pub(crate) fn walk_line(
+        &mut self,
+        index: RecordIndex,
+        part: Part,
+        (first, last): (u64, u64),
+        sent: usize,
+        hits: u64,
+    ) {
+        let now = self.now;
+        let (set, way) = self.unit.l1d.place(part.line.0);
+        let record = &self.unit.records[index];
+        let past = record.bypass || record.deferred.is_some();
+        let atomic = matches!(record.operation, Operation::Atomic | Operation::Reduction);
+        let lookup = self.unit.l1_lookup;
+        let translated = self.port.translation.latest_ready();
+        let packets = &mut self.port.requests[sent..];
+        let Some(walk) = &mut self.walk else { return };
+        if !walk.follows(index) {
+            return;
+        }
+        let from = walk.so_far();
+        if from < now && walk.lines.is_empty() {
+            walk.add_wait(Structure::L1d, now, Wait::Room);
+        }
+        let sectors = u64::from(part.sectors.count_ones());
+        let found = match walk.operation {
+            _ if past => Found::Passed,
+            Operation::Store => Found::Written,
+            _ if hits == sectors => Found::Hit,
+            _ if packets.is_empty() => Found::Merged,
+            _ => Found::Miss,
+        };
+        let way = way.filter(|_| !past);
+        let chosen = Chosen::Line { set, way, found };
+        walk.lines.push(Touched {
+            line: part.line,
+            sectors: part.sectors,
+            packets: packets
+                .first()
+                .map(|packet| (packet.id, packets.len() as u16)),
+        });
+        if packets.is_empty() {
+            let hop = Hop::whole(Structure::L1d, now, last + lookup).chosen(chosen);
+            walk.hops.push(Hop {
+                sectors: part.sectors,
+                ..hop
+            });
+        }
+        for packet in packets {
+            packet.traced = true;
+            let looked_up = match atomic {
+                // One sector after the other, each with its packets.
+                true => {
+                    let before = part.sectors & (packet.sectors - 1);
+                    first + u64::from(before.count_ones())
+                }
+                false => last,
+            };
+            let leaves = looked_up + lookup;
+            let id = packet.id;
+            let hop = Hop::of(Structure::L1d, (now, leaves), id, packet.sectors);
+            walk.hops.push(hop.chosen(chosen));
+            let out = packet.cycle.0.max(leaves);
+            // The packets of a line share its page.
+            let ready = translated.clamp(leaves, out);
+            let hop = Hop::of(Structure::Translation, (leaves, ready), id, packet.sectors);
+            let found = match ready > leaves {
+                true => Found::Miss,
+                false => Found::Hit,
+            };
+            let hop = hop.chosen(Chosen::Page { found });
+            walk.hops.push(hop.waited(Wait::Refill));
+            let hop = Hop::of(Structure::Port, (ready, out), id, packet.sectors);
+            walk.hops.push(hop.waited(Wait::Packets));
+            walk.pending.push((id, packet.sectors));
+        }
+    }
+
+    /// Sectors of a packet have been answered in this cycle.
+    #[cold]
+    pub(crate) fn walk_answered(&mut self, id: RequestId, sectors: SectorMask) {
+        let now = self.now;
+        let Some(walk) = &mut self.walk else { return };
+        let Some(place) = walk.pending.iter().position(|(known, _)| *known == id) else {
+            return;
+        };
+        walk.answered = now;
+        walk.pending[place].1 &= !sectors;
+        if walk.pending[place].1 == 0 {
+            walk.pending.swap_remove(place);
+        }
+        // A plain store has left the unit; its last acknowledgement ends it.
+        if walk.record.is_none() && walk.pending.is_empty() {
+            walk.done = Some(Cycle(now));
+        }
+    }
+
+    /// All its data are at hand in this cycle.
+    #[cold]
+    pub(crate) fn walk_data(&mut self, index: RecordIndex) {
+        let now = self.now;
+        if let Some(walk) = &mut self.walk
+            && walk.follows(index)
+        {
+            let hits = walk.hops.iter().filter(|hop| hop.packet.is_none());
+            let looked_up = hits.map(|hop| hop.end.0).max().unwrap_or(0);
+            // From the last answer, or from the end of the lookup. What waited for another's miss has
+            // none of its own.
+            let merged = walk.lines.iter().all(|line| line.packets.is_none());
+            let start = walk
+                .answered
+                .max(if merged { looked_up } else { 0 })
+                .min(now);
+            let hop = Hop::whole(Structure::L1Fill, start, now);
+            let waits = merged && looked_up < now;
+            walk.hops.push(if waits {
+                hop.waited(Wait::UnderWay)
+            } else {
+                hop
+            });
+        }
+    }
+
+    /// Its data go to the sub-core from cycle `start` on; the last register is written in `written` and
+    /// seen in `seen`.
+    #[cold]
+    pub(crate) fn walk_transfer(
+        &mut self,
+        index: RecordIndex,
+        start: u64,
+        written: u64,
+        seen: u64,
+    ) {
+        if let Some(walk) = &mut self.walk
+            && walk.follows(index)
+        {
+            if start > walk.so_far() {
+                walk.add_wait(Structure::Transfer, start, Wait::WritePort);
+            }
+            walk.add(Structure::Transfer, written);
+            walk.add(Structure::WriteBack, seen);
+            walk.done = Some(Cycle(seen));
+        }
+    }
+
+    /// Its record is free again.
+    #[cold]
+    pub(crate) fn walk_retires(&mut self, index: RecordIndex) {
+        let now = self.now;
+        if let Some(walk) = &mut self.walk
+            && walk.follows(index)
+        {
+            walk.record = None;
+            if walk.pending.is_empty() && walk.done.is_none() {
+                walk.done = Some(Cycle(now));
+            }
+        }
+    }
+
+    /// What was seen of the instruction that was to be followed.
+    pub fn walk(&self) -> Option<&Walk> {
+        self.walk.as_deref()
+    }
+}
