@@ -3,8 +3,9 @@
 //! other side's port a fixed number of cycles after it entered.
 //!
 //! Nothing is lost or turned back: an SM sends a packet only with a credit (`sm_port.outstanding` of
-//! them), which the last answer to the packet gives back. So what waits for a slice is at most what
-//! all SMs have credits for, and what waits for an SM at most four replies for each of its credits.
+//! them), which the last answer to the packet gives back; those for lines of instructions and constants go
+//! without one, as many as those caches miss at once. So what waits for a slice is at most what all SMs
+//! have credits and such misses for, and what waits for an SM at most four replies for each of its credits.
 
 use source::{Cycle, Line, Reply, RequestId};
 

@@ -99,46 +99,8 @@ fn associativity(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeErr
     let mut sight = Sight::new(bench, choice.sm, probe, Cache::L1, &lines)?;
     let set = set_of(&mut sight, &field, &mut random, probe)?;
     let ways = set.others.len();
-    // Around and around over more and more lines of the set: what fits hits.
-    let mut table = Rows::new("chains", &["lines of one set", "cycles per load", "misses"]);
-    let mut points = Vec::new();
-    let all: Vec<u64> = std::iter::once(set.target).chain(set.others).collect();
-    for count in 1..=all.len() {
-        let laps = 4usize;
-        let chain: Vec<u64> = all[..count]
-            .iter()
-            .copied()
-            .cycle()
-            .take(laps * count)
-            .collect();
-        let times = sight.times(&chain)?;
-        let last = &times[(laps - 1) * count..];
-        let mean = last.iter().map(|&time| f64::from(time)).sum::<f64>() / count as f64;
-        let misses = last.iter().filter(|&&time| time >= sight.miss).count();
-        points.push((count as f64, mean));
-        table.row([count.into(), Cell::Real(mean), misses.into()]);
-    }
-    let mut outcome = Outcome::new(Plot {
-        title: format!(
-            "{}: lines of one L1 set, around and around",
-            bench.card().name
-        ),
-        x: Axis {
-            title: "lines".to_owned(),
-            scale: Scale::Linear,
-        },
-        y: Axis {
-            title: "cycles per load, with two clock reads".to_owned(),
-            scale: Scale::Linear,
-        },
-        series: vec![Series {
-            name: "loads through L1".to_owned(),
-            mark: Mark::Line,
-            points,
-        }],
-    });
+    let mut outcome = sight.chains(set, "L1", "loads through L1")?;
     outcome.found("l1_ways", ways, "");
-    outcome.tables.push(table);
     outcome
         .notes
         .push("as the L1 cache is divided for a kernel without shared memory".to_owned());

@@ -107,40 +107,8 @@ fn associativity(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeErr
         });
     };
     let ways = set.others.len();
-    let all: Vec<u64> = std::iter::once(set.target).chain(set.others).collect();
-    let mut table = Rows::new("chains", &["lines of one set", "cycles per load", "misses"]);
-    let mut points = Vec::new();
-    for count in 1..=all.len() {
-        let laps = 4usize;
-        let chain = all[..count].iter().copied().cycle().take(laps * count);
-        let times = sight.times(&chain.collect::<Vec<_>>())?;
-        let last = &times[(laps - 1) * count..];
-        let mean = last.iter().map(|&time| f64::from(time)).sum::<f64>() / count as f64;
-        let misses = last.iter().filter(|&&time| time >= sight.miss).count();
-        points.push((count as f64, mean));
-        table.row([count.into(), Cell::Real(mean), misses.into()]);
-    }
-    let mut outcome = Outcome::new(Plot {
-        title: format!(
-            "{}: lines of one L2 set, around and around",
-            bench.card().name
-        ),
-        x: Axis {
-            title: "lines".to_owned(),
-            scale: Scale::Linear,
-        },
-        y: Axis {
-            title: "cycles per load, with two clock reads".to_owned(),
-            scale: Scale::Linear,
-        },
-        series: vec![Series {
-            name: "loads past L1".to_owned(),
-            mark: Mark::Line,
-            points,
-        }],
-    });
+    let mut outcome = sight.chains(set, "L2", "loads past L1")?;
     outcome.found("l2_ways", ways, "");
-    outcome.tables.push(table);
     outcome.notes.push(format!(
         "{found} random lines were of sets with more lines than ways"
     ));

@@ -4,9 +4,12 @@
 //! goes to the front and the search begins anew, until the lines in front suffice alone: they are as many
 //! as there are ways, where the line that was used longest ago is replaced first.
 
+use report::plot::{Axis, Mark, Plot, Scale, Series};
+
 use crate::bench::Bench;
 use crate::error::ProbeError;
 use crate::kernel::Load;
+use crate::outcome::{Cell, Outcome, Rows};
 use crate::random::Random;
 use crate::scan::Place;
 
@@ -151,6 +154,42 @@ impl<'a> Sight<'a> {
             }
         }
         Ok(Set { target, others })
+    }
+
+    /// Loads more and more lines of a set of the cache `level`, around and around: what fits hits.
+    pub fn chains(&mut self, set: Set, level: &str, loads: &str) -> Result<Outcome, ProbeError> {
+        const LAPS: usize = 4;
+        let all: Vec<u64> = std::iter::once(set.target).chain(set.others).collect();
+        let mut table = Rows::new("chains", &["lines of one set", "cycles per load", "misses"]);
+        let mut points = Vec::new();
+        for count in 1..=all.len() {
+            let chain = all[..count].iter().copied().cycle().take(LAPS * count);
+            let times = self.times(&chain.collect::<Vec<_>>())?;
+            let last = &times[(LAPS - 1) * count..];
+            let mean = last.iter().map(|&time| f64::from(time)).sum::<f64>() / count as f64;
+            let misses = last.iter().filter(|&&time| time >= self.miss).count();
+            points.push((count as f64, mean));
+            table.row([count.into(), Cell::Real(mean), misses.into()]);
+        }
+        let card = &self.bench.card().name;
+        let mut outcome = Outcome::new(Plot {
+            title: format!("{card}: lines of one {level} set, around and around"),
+            x: Axis {
+                title: "lines".to_owned(),
+                scale: Scale::Linear,
+            },
+            y: Axis {
+                title: "cycles per load, with two clock reads".to_owned(),
+                scale: Scale::Linear,
+            },
+            series: vec![Series {
+                name: loads.to_owned(),
+                mark: Mark::Line,
+                points,
+            }],
+        });
+        outcome.tables.push(table);
+        Ok(outcome)
     }
 
     /// The lines of `pool` that push `target` out; nothing if all of them do not.
