@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use source::{Found, Hop, RequestKind, SectorMask};
+use source::{Found, Hop, RequestKind, SectorMask, Wait};
 
 use crate::address::AddressMap;
 use crate::clock::{Clocks, Domain};
@@ -107,9 +107,13 @@ enum Blocked {
     Room {
         needed: u32,
         reads: u32,
+        /// The queue had room, but not the entries.
+        entries: bool,
     },
-    /// A way that waits for nothing, or a merge.
-    Return,
+    /// A way that waits for nothing.
+    Way,
+    /// A further request for a sector that is under way.
+    Merge,
 }
 
 /// A packet to the DRAM that waits for room there.
@@ -117,6 +121,8 @@ enum Blocked {
 struct Miss {
     row: u32,
     mshr: u16,
+    /// Of a traced read, its column: a burst of the row.
+    burst: u16,
     bank: u8,
     write: bool,
     traced: bool,
@@ -137,6 +143,8 @@ pub struct Slice {
     blocked: Blocked,
     /// Whether it may try again.
     may_go: bool,
+    /// Core cycle in which a packet at the head was held up last.
+    held_up: u64,
     /// L2 cycle of the next lookup.
     next_lookup: u64,
     next_fill: u64,
@@ -166,6 +174,7 @@ impl Slice {
             arrived: 0,
             blocked: Blocked::No,
             may_go: true,
+            held_up: 0,
             next_lookup: 0,
             next_fill: 0,
             next_miss: 0,
@@ -270,6 +279,9 @@ impl Slice {
             } else if let Some(&head) = self.inbox.front() {
                 let cycle = head.arrival.max(self.next_lookup);
                 self.note_queue(cycle);
+                if head.traced {
+                    self.note_try(packet, &head);
+                }
                 self.blocked = self.look_up(packet, &head, links, stride);
                 self.may_go = self.blocked == Blocked::No;
                 if self.may_go {
@@ -278,6 +290,7 @@ impl Slice {
                     self.next_lookup = cycle + u64::from(head.cost);
                 } else {
                     self.statistics.blocked += 1;
+                    self.held_up = packet;
                 }
             }
             packet = self.next_packet();
@@ -319,25 +332,22 @@ impl Slice {
         let slot = match found {
             Some(slot) => {
                 if reads != 0 && !self.has_room(reads.count_ones(), reads.count_ones()) {
-                    return Blocked::Room {
-                        needed: reads.count_ones(),
-                        reads: reads.count_ones(),
-                    };
+                    return self.without_room(reads.count_ones(), reads.count_ones());
                 }
                 if each(under_way).any(|sector| !self.mshrs.can_merge(slot, sector)) {
-                    return Blocked::Return;
+                    return Blocked::Merge;
                 }
                 slot
             }
             None => {
                 let Some(slot) = self.tags.victim(set) else {
-                    return Blocked::Return;
+                    return Blocked::Way;
                 };
                 let dirty = self.tags.sectors(slot).dirty;
                 let reads = reads.count_ones();
                 let needed = dirty.count_ones() + reads;
                 if !self.has_room(needed, reads) {
-                    return Blocked::Room { needed, reads };
+                    return self.without_room(needed, reads);
                 }
                 if dirty != 0 {
                     self.write_back(now, slot, dirty, links, stride);
@@ -355,8 +365,7 @@ impl Slice {
                 (under_way, Found::Merged),
                 (reads, Found::Miss),
             ];
-            let held_up = self.blocked != Blocked::No;
-            self.note_lookup(now, packet, set, slot, held_up, parts);
+            self.note_lookup(now, packet, set, slot, parts);
         }
         self.tags.touch(set, slot);
         let sectors = self.tags.sectors(slot);
@@ -419,6 +428,15 @@ impl Slice {
             && self.mshrs.has_room(reads)
     }
 
+    /// What is short where there is no room for so many packets.
+    fn without_room(&self, needed: u32, reads: u32) -> Blocked {
+        Blocked::Room {
+            needed,
+            reads,
+            entries: self.waiting_misses + needed as usize <= self.settings.miss_queue,
+        }
+    }
+
     /// Answers sectors of a packet that was looked up in cycle `now`, with their data or without.
     #[inline]
     fn reply(&mut self, now: u64, packet: &Packet, sectors: SectorMask, data: bool) {
@@ -434,7 +452,7 @@ impl Slice {
         self.next_reply = first + cycles;
         let cycle = domain.core(first);
         if packet.traced {
-            let mut way = Way::of(&mut self.hops, packet.id, sectors);
+            let mut way = Way::of(&mut self.hops, (packet.sm, packet.id), sectors);
             way.found_in_l2(domain.core(ready));
             way.reply_port(cycle);
         }
@@ -479,12 +497,16 @@ impl Slice {
         let miss = Miss {
             row: place.row,
             mshr,
+            burst: match traced {
+                true => self.settings.map.column(local, self.sub, sector.into()) as u16,
+                false => 0,
+            },
             bank: place.bank,
             write: read.is_none(),
             traced,
         };
         if self.room[channel] > 0 && self.misses[channel].is_empty() {
-            self.depart(now, channel, miss, links, stride);
+            self.depart(now, channel, (miss, false), links, stride);
         } else {
             self.misses[channel].push_back(miss);
             self.waiting_misses += 1;
@@ -493,8 +515,16 @@ impl Slice {
         }
     }
 
+    /// A miss, and whether it waited for room, leaves for the DRAM.
     #[inline]
-    fn depart(&mut self, now: u64, channel: usize, miss: Miss, links: &mut [Link], stride: usize) {
+    fn depart(
+        &mut self,
+        now: u64,
+        channel: usize,
+        (miss, waited_for_room): (Miss, bool),
+        links: &mut [Link],
+        stride: usize,
+    ) {
         self.room[channel] -= 1;
         let cycle = now.max(self.next_miss);
         self.next_miss = cycle + 1;
@@ -510,9 +540,13 @@ impl Slice {
                 arrived: command_cycle,
                 bank: miss.bank,
                 row: miss.row,
+                burst: miss.burst,
+                waited_for_room,
                 closed_another: false,
                 refreshed: false,
                 opened: None,
+                oldest: false,
+                open_since: 0,
                 column: u64::MAX,
                 data: 0,
             });
@@ -526,6 +560,22 @@ impl Slice {
         });
     }
 
+    /// Notes what a traced packet has waited for, now that its lookup is tried.
+    #[cold]
+    fn note_try(&mut self, now: u64, packet: &Packet) {
+        let arrival = self.settings.domain.core(packet.arrival);
+        let wait = match self.blocked {
+            Blocked::No if self.held_up > arrival => Wait::SliceRoom,
+            Blocked::No => Wait::Lookups,
+            Blocked::Room { entries: true, .. } => Wait::EntriesFull,
+            Blocked::Room { .. } => Wait::MissQueueFull,
+            Blocked::Merge => Wait::MergesFull,
+            Blocked::Way => Wait::NoWay,
+        };
+        let name = (packet.sm, packet.id);
+        Way::of(&mut self.hops, name, packet.sectors).slice_queue(arrival, now, wait);
+    }
+
     /// Notes where and when a traced packet was looked up.
     #[cold]
     fn note_lookup(
@@ -534,16 +584,10 @@ impl Slice {
         packet: &Packet,
         set: u32,
         slot: u32,
-        held_up: bool,
         parts: [(SectorMask, Found); 3],
     ) {
-        Way::of(&mut self.hops, packet.id, packet.sectors).slice_queue(
-            self.settings.domain.core(packet.arrival),
-            now,
-            held_up,
-        );
         for (sectors, found) in parts.into_iter().filter(|(sectors, _)| *sectors != 0) {
-            Way::of(&mut self.hops, packet.id, sectors).lookup(
+            Way::of(&mut self.hops, (packet.sm, packet.id), sectors).lookup(
                 now,
                 set,
                 self.tags.way(slot),
@@ -574,7 +618,7 @@ impl Slice {
                 *most = (*most).max(cycle - ready);
                 *next_reply = cycle + 1;
                 if waiter.traced {
-                    let mut way = Way::of(hops, waiter.id, 1 << sector);
+                    let mut way = Way::of(hops, (waiter.sm, waiter.id), 1 << sector);
                     way.dram(note.as_ref(), channel as u32, clocks, back.cycle);
                     way.fill(now, domain.core(ready));
                     way.reply_port(domain.core(cycle));
@@ -598,12 +642,12 @@ impl Slice {
         }
         if let Some(miss) = self.misses[channel].pop_front() {
             self.waiting_misses -= 1;
-            self.depart(now, channel, miss, links, stride);
+            self.depart(now, channel, (miss, true), links, stride);
         }
         self.may_go = match self.blocked {
             Blocked::No => return,
             Blocked::Room { needed, reads, .. } => self.has_room(needed, reads),
-            Blocked::Return => true,
+            Blocked::Way | Blocked::Merge => true,
         };
         if self.may_go {
             self.next_lookup = self.next_lookup.max(self.settings.domain.cycle(now));

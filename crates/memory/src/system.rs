@@ -403,7 +403,7 @@ impl MemorySystem {
             if packet.traced {
                 let slice = u32::from(place_of.0) * self.settings.map.slices_per_partition
                     + u32::from(place_of.1);
-                Way::of(&mut self.hops, packet.id, packet.sectors).request_network(
+                Way::of(&mut self.hops, (packet.sm, packet.id), packet.sectors).request_network(
                     slice,
                     left,
                     domain.core(reached),
@@ -459,7 +459,12 @@ impl MemorySystem {
             };
             let reply = self.sm_ports[sm].take(departure.cycle + hop, cycles, departure);
             if departure.traced {
-                Way::of(&mut self.hops, departure.id, departure.sectors).reply_network(
+                Way::of(
+                    &mut self.hops,
+                    (departure.sm, departure.id),
+                    departure.sectors,
+                )
+                .reply_network(
                     departure.cycle,
                     departure.cycle + hop,
                     reply.cycle.0,
@@ -478,14 +483,16 @@ fn in_partition(hop: Hop, partition: u32) -> Hop {
             channel,
             bank,
             row,
-            open,
+            column,
+            state,
             ..
         } => hop.chosen(Chosen::Bank {
             controller: partition,
             channel,
             bank,
             row,
-            open,
+            column,
+            state,
         }),
         _ => hop,
     }

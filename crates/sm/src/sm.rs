@@ -14,7 +14,7 @@ use crate::dependence::{COUNTERS, Hold, Scoreboard};
 use crate::emulation::{Emulation, Issued};
 use crate::event::{Event, RecordIndex};
 use crate::fence::{Fence, Orders};
-use crate::front_end::level1::{Level1, Purpose};
+use crate::front_end::level1::{Level1, MEMORY_UNIT, Purpose};
 use crate::hazard::{Hazard, HazardMode, Hazards, NO_HAZARD};
 use crate::memory_unit::MemoryUnit;
 use crate::memory_unit::copy_check::CopyCheck;
@@ -475,8 +475,13 @@ impl Sm {
                 let purpose = Purpose::from_number(purpose);
                 let bytes = self.asked_bytes(sub_core, purpose);
                 let (wheel, port) = (&mut self.wheel, &mut self.port);
-                self.level1
+                let sent = port.requests.len();
+                let found = self
+                    .level1
                     .arrive(wheel, port, line, bytes, sub_core, purpose, self.now);
+                if self.walk.is_some() && sub_core == MEMORY_UNIT {
+                    self.walk_level1(line, sent, found);
+                }
             }
             Event::LinkReply {
                 line,

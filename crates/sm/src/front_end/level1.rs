@@ -6,7 +6,7 @@ use crate::event::Event;
 use crate::port::{Outstanding, Port};
 use crate::tags::Tags;
 use crate::wheel::Wheel;
-use source::{RequestKind, Sector, SectorMask};
+use source::{Found, RequestKind, Sector, SectorMask};
 
 hardware::parameters! {
     /// The shared L1 instruction and L1.5 constant cache.
@@ -184,7 +184,8 @@ impl Level1 {
         wheel.schedule(leaves + self.link, event);
     }
 
-    /// A request arrives in cycle `now`. `line` counts lines of `asked_bytes`.
+    /// A request arrives in cycle `now`. `line` counts lines of `asked_bytes`. What was found: a line that
+    /// is here, under way for another, or missing.
     #[allow(clippy::too_many_arguments)]
     pub fn arrive(
         &mut self,
@@ -195,7 +196,7 @@ impl Level1 {
         client: u8,
         purpose: Purpose,
         now: u64,
-    ) {
+    ) -> Found {
         let waiter = Waiter {
             line,
             client,
@@ -207,7 +208,7 @@ impl Level1 {
         if self.tags.touch(key, now) {
             self.hits += 1;
             self.reply(wheel, waiter, now);
-            return;
+            return Found::Hit;
         }
         self.miss_count += 1;
         if let Some(miss) = self
@@ -216,7 +217,7 @@ impl Level1 {
             .find(|m| m.line == key && m.sectors_left > 0)
         {
             miss.waiters.push(waiter);
-            return;
+            return Found::Merged;
         }
         let sectors = (self.line_bytes as u64).div_ceil(Sector::BYTES);
         let index = self.free_misses.pop().unwrap_or_else(|| {
@@ -237,7 +238,7 @@ impl Level1 {
             let comes = (now + larger.latency).max(larger.free);
             larger.free = comes + larger.interval;
             wheel.schedule(comes, Event::LineFills { miss: index });
-            return;
+            return Found::Miss;
         }
         let (base, kind) = if constant {
             (self.constant_address, RequestKind::Constant)
@@ -252,6 +253,7 @@ impl Level1 {
             sectors,
             Outstanding::Level1 { miss: index },
         );
+        Found::Miss
     }
 
     /// Sectors of a missing line came back from L2.
