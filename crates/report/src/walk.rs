@@ -29,6 +29,10 @@ struct Totals {
     slices: usize,
     activations: usize,
     columns: usize,
+    /// Passes through shared memory, of an access that goes there.
+    passes: Option<u32>,
+    /// Lines of constants, of an access to those.
+    constants: Option<u16>,
 }
 
 fn totals(walk: &WalkReport) -> Totals {
@@ -72,6 +76,14 @@ fn totals(walk: &WalkReport) -> Totals {
         slices: slices.len(),
         activations: rows.len(),
         columns: of(Structure::Column).count(),
+        passes: walk.hops.iter().find_map(|hop| match hop.chosen {
+            Chosen::Passes { passes } => Some(passes),
+            _ => None,
+        }),
+        constants: of(Structure::ConstantCache).find_map(|hop| match hop.chosen {
+            Chosen::Constants { lines, .. } => Some(lines),
+            _ => None,
+        }),
     }
 }
 
@@ -165,15 +177,28 @@ fn write_text(out: &mut String, walk: &WalkReport, title: &Title) -> fmt::Result
         }
     )?;
     let t = totals(walk);
-    let parts = [
-        counted(t.sectors as usize, "sector", "sectors"),
-        counted(t.lines, "line", "lines"),
-        counted(t.translations, "translation", "translations"),
-        counted(t.crossings, "crossing", "crossings"),
-        counted(t.slices, "slice", "slices"),
-        counted(t.activations, "activation", "activations"),
-        counted(t.columns, "column read", "column reads"),
-    ];
+    let mut parts = Vec::new();
+    if let Some(passes) = t.passes {
+        parts.push(counted(passes as usize, "pass", "passes"));
+    }
+    if let Some(lines) = t.constants {
+        parts.push(counted(lines.into(), "constant line", "constant lines"));
+    }
+    if t.lines > 0 {
+        parts.extend([
+            counted(t.sectors as usize, "sector", "sectors"),
+            counted(t.lines, "line", "lines"),
+            counted(t.translations, "translation", "translations"),
+        ]);
+    }
+    if t.lines > 0 || t.crossings > 0 {
+        parts.extend([
+            counted(t.crossings, "crossing", "crossings"),
+            counted(t.slices, "slice", "slices"),
+            counted(t.activations, "activation", "activations"),
+            counted(t.columns, "column read", "column reads"),
+        ]);
+    }
     writeln!(
         out,
         "{}: {} cycles = {:.1} ns\n",
@@ -280,6 +305,8 @@ pub fn json(walk: &WalkReport, title: &Title) -> Value {
         "slices": t.slices,
         "activations": t.activations,
         "column_reads": t.columns,
+        "passes": t.passes,
+        "constant_lines": t.constants,
         "way": walk.way.iter().map(hop).collect::<Vec<_>>(),
         "hops": walk.hops.iter().map(hop).collect::<Vec<_>>(),
     })
