@@ -3,14 +3,14 @@
 //!
 //! A packet is one line with a mask of sectors and costs one lookup. A read or atomic needs its
 //! sectors: those that are here are answered together, the others as they return. A write needs only
-//! the line, which it takes without reading it from the DRAM (the fetch is lazy: a later read of a
-//! sector that was written in part fetches it). A packet that finds no room blocks those behind it
+//! the line, which it takes without reading it from the DRAM (the fetch is lazy: a read of a sector
+//! fetches it if by then not all of its bytes were written). A packet that finds no room blocks those behind it
 //! until something returns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use source::{Found, Hop, RequestKind, SectorMask};
+use source::{ByteMask, Found, Hop, Line, RequestKind, SectorMask};
 
 use crate::address::AddressMap;
 use crate::clock::{Clocks, Domain};
@@ -42,8 +42,8 @@ pub struct Packet {
     pub kind: RequestKind,
     /// The sectors of the line.
     pub sectors: SectorMask,
-    /// Those that a write covers wholly.
-    pub whole: SectorMask,
+    /// The bytes of each that a write writes.
+    pub bytes: [ByteMask; Line::SECTORS as usize],
     /// Whether its way is noted.
     pub traced: bool,
 }
@@ -359,14 +359,13 @@ impl Slice {
             self.note_lookup(now, packet, set, slot, held_up, parts);
         }
         self.tags.touch(set, slot);
-        let sectors = self.tags.sectors(slot);
         if write {
-            sectors.dirty |= packet.sectors;
-            sectors.valid |= packet.whole;
-        } else if update {
-            sectors.dirty |= here;
+            self.tags.write(slot, packet.sectors, &packet.bytes);
+        } else {
+            let sectors = self.tags.sectors(slot);
+            sectors.dirty |= if update { here } else { 0 };
+            sectors.pending |= reads;
         }
-        sectors.pending |= reads;
         if here != 0 {
             self.statistics.hit(packet.kind, here.count_ones());
             self.reply(now, packet, here, !write);
@@ -453,6 +452,8 @@ impl Slice {
     fn write_back(&mut self, now: u64, victim: u32, dirty: u8, links: &mut [Link], stride: usize) {
         let local = self.settings.map.slices.of(self.tags.line(victim)).local;
         self.statistics.written_back += u64::from(dirty.count_ones());
+        let partly = self.tags.partly_written(victim);
+        self.statistics.written_back_partly += u64::from(partly.count_ones());
         for sector in each(dirty) {
             self.send(now, local as u32, sector, None, links, stride);
         }

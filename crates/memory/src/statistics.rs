@@ -23,6 +23,8 @@ pub struct SliceStatistics {
     pub(crate) blocked: u64,
     /// Sectors sent to the DRAM because their line was replaced.
     pub(crate) written_back: u64,
+    /// Those of which only some bytes were there: written with a mask.
+    pub(crate) written_back_partly: u64,
     /// Sectors that the DRAM does not have yet; looked up when statistics are asked for.
     pub(crate) dirty: u64,
     /// Most packets that waited for a lookup, the one looked up among them.
@@ -328,6 +330,8 @@ counters! {
         l2_blocked, "l2_lookups_blocked", sum, Count, |s| s.blocked;
         /// Sectors sent to DRAM because their line was replaced.
         l2_written_back, "l2_sectors_written_back", sum, Sectors, |s| s.written_back;
+        /// Those of them of which some bytes were never there; their bursts mask those.
+        l2_written_back_partly, "l2_sectors_written_back_partly", sum, Sectors, |s| s.written_back_partly;
         /// Sectors that L2 has and DRAM does not, in the end; their way there takes no time in the model.
         l2_dirty, "l2_sectors_dirty", sum, Sectors, |s| s.dirty;
         /// High-water mark of a slice's queue: packets at its port or in front of its lookup. At most what

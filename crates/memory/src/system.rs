@@ -365,7 +365,7 @@ impl MemorySystem {
                     cost,
                     kind: request.kind,
                     sectors: request.sectors,
-                    whole: request.whole,
+                    bytes: request.bytes,
                     traced: request.traced,
                 };
                 if let Some(deferred) = request.deferred {

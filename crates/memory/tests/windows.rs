@@ -5,7 +5,7 @@ mod driver;
 use driver::{Mix, Replayed, gpu, replay, stream};
 use memory::MemorySystem;
 use proptest::prelude::*;
-use source::{Cycle, Deferred, Line, Request, RequestId, RequestKind, SmId, Token};
+use source::{ByteMask, Cycle, Deferred, Line, Request, RequestId, RequestKind, SmId, Token};
 
 /// A small memory side, so that everything fills up: few sets, entries and places.
 fn small(name: &str) -> hardware::Gpu {
@@ -47,6 +47,16 @@ fn kinds() -> impl Strategy<Value = RequestKind> {
     ]
 }
 
+/// Bytes that a write writes of each sector: all, a quarter, one, or any.
+fn written() -> impl Strategy<Value = [ByteMask; 4]> {
+    prop::array::uniform4(prop_oneof![
+        3 => Just(ByteMask::MAX),
+        3 => (0..4).prop_map(|quarter| 0xff_u32 << (8 * quarter)),
+        1 => (0..32).prop_map(|byte| 1_u32 << byte),
+        1 => 1..ByteMask::MAX,
+    ])
+}
+
 prop_compose! {
     /// Requests of a few SMs to few sectors, in bursts and with gaps.
     fn traffic()(
@@ -55,15 +65,20 @@ prop_compose! {
             (
                 0_u16..6,
                 prop_oneof![6 => 0_u64..2, 2 => 2_u64..40, 1 => 100_u64..1500],
-                kinds(), any::<u64>(), 1_u8..=15, 0_u8..=15, 1_u8..=32, any::<bool>(), any::<bool>(),
+                kinds(), any::<u64>(), 1_u8..=15, written(), 1_u8..=32, any::<bool>(), any::<bool>(),
             ),
             1..600,
         ),
     ) -> Vec<Vec<Request>> {
         let mut all = vec![Vec::new(); 68];
         let mut now = [0_u64; 6];
-        for (n, (sm, gap, kind, line, sectors, whole, lanes, deferred, traced)) in items.into_iter().enumerate() {
+        for (n, (sm, gap, kind, line, sectors, mut bytes, lanes, deferred, traced)) in items.into_iter().enumerate() {
             now[usize::from(sm)] += gap;
+            for (sector, bytes) in bytes.iter_mut().enumerate() {
+                if kind != RequestKind::Write || sectors >> sector & 1 == 0 {
+                    *bytes = 0;
+                }
+            }
             all[usize::from(sm)].push(Request {
                 cycle: Cycle(now[usize::from(sm)]),
                 sm: SmId(sm),
@@ -71,7 +86,7 @@ prop_compose! {
                 kind,
                 line: Line(line % spread),
                 sectors,
-                whole: if kind == RequestKind::Write { whole & sectors } else { 0 },
+                bytes,
                 lanes,
                 deferred: deferred.then_some(Deferred {
                     token: Token(n as u32),

@@ -1,7 +1,9 @@
 //! The SM's door to the memory side: packets out, so many per cycle, and who waits for each answer.
 
 use crate::memory_unit::translation::Translation;
-use source::{Cycle, Deferred, Line, Request, RequestId, RequestKind, Sector, SectorMask, SmId};
+use source::{
+    ByteMask, Cycle, Deferred, Line, Request, RequestId, RequestKind, Sector, SectorMask, SmId,
+};
 
 hardware::parameters! {
     /// The SM's port into the request network.
@@ -47,8 +49,8 @@ pub struct Packet {
     pub line: Line,
     /// The sectors of it.
     pub sectors: SectorMask,
-    /// Those that a write covers wholly.
-    pub whole: SectorMask,
+    /// The bytes of each that a write writes.
+    pub bytes: [ByteMask; Line::SECTORS as usize],
     /// Updates that it carries, for an atomic.
     pub lanes: u8,
     /// What the side of the values needs, for a deferred operation.
@@ -65,7 +67,7 @@ impl Packet {
             kind,
             line,
             sectors,
-            whole: 0,
+            bytes: [0; Line::SECTORS as usize],
             lanes: 1,
             deferred: None,
             traced: false,
@@ -188,7 +190,7 @@ impl Port {
             kind: packet.kind,
             line,
             sectors: packet.sectors,
-            whole: packet.whole,
+            bytes: packet.bytes,
             lanes: packet.lanes,
             deferred: packet.deferred,
             traced: packet.traced,
