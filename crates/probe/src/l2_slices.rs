@@ -3,7 +3,8 @@
 //! While some SMs load one line without end, past L1, other SMs time loads of many lines. Those of the same
 //! slice wait behind the endless loads, the others do not. The first line that is in no slice yet is the next
 //! to be loaded without end, so every launch finds one slice. Lines of chosen slices are then loaded by all
-//! SMs at once: k slices give k times what one gives, unless something else is used up before.
+//! SMs at once, each load's drawn at random: k slices give nearly k times what one gives, as chance favours
+//! some and all wait for those, unless something else is used up before.
 
 use report::plot::{Axis, Mark, Plot, Scale, Series};
 
@@ -38,8 +39,8 @@ const MOST_SLICES: usize = 256;
 const WARPS: u32 = 8;
 /// Loads that a measurement of throughput takes for each slice.
 const LOADS_BY_SLICE: u32 = 8192;
-/// Lines of the list that is loaded, a power of two.
-const LIST: usize = 4096;
+/// The seed of the lines that are told apart, and of those that are loaded.
+const SEED: u64 = 6;
 
 /// Times of the lines while one line is loaded without end, or nothing is.
 fn contended(
@@ -115,26 +116,27 @@ fn classify(bench: &mut Bench, lines: &[u64], hammers: u32) -> Result<Vec<Vec<u6
 /// Loads per cycle of all SMs from the lines of some slices, once they flow: the first warps begin while
 /// others still warm up, so it is what further rounds add that counts.
 fn throughput(bench: &mut Bench, slices: &[Vec<u64>]) -> Result<f64, ProbeError> {
-    // The slices in turn, each with its lines in turn.
-    let lines = (0..LIST).map(|index| {
-        let slice = &slices[index % slices.len()];
-        slice[index / slices.len() % slice.len()]
-    });
-    let bytes: Vec<u8> = lines.flat_map(|line| line.to_le_bytes()).collect();
-    let list = bench.allocate(bytes.len() as u64, "lines of chosen slices")?;
-    bench.write(list, &bytes)?;
     let sms = bench.card().sms;
     let shape = Shape {
         ctas: sms,
         threads: WARPS * LANES,
     };
     let loads = 128 * WARPS * sms;
+    // Each load of a round draws a slice and one of its lines; what is drawn unevenly stays so.
+    let mut random = Random::new(SEED);
+    let lines = (0..loads).map(|_| {
+        let slice = &slices[random.below(slices.len() as u64) as usize];
+        slice[random.below(slice.len() as u64) as usize]
+    });
+    let bytes: Vec<u8> = lines.flat_map(|line| line.to_le_bytes()).collect();
+    let list = bench.allocate(bytes.len() as u64, "lines of chosen slices")?;
+    bench.write(list, &bytes)?;
     let rounds = (LOADS_BY_SLICE * slices.len() as u32)
         .div_ceil(loads)
         .max(2);
     let mut spans = [0; 2];
     for (cycles, rounds) in spans.iter_mut().zip([rounds, 2 * rounds]) {
-        let after = [Word::U32(LIST as u32 - 1), Word::U32(rounds)];
+        let after = [Word::U32(loads.next_power_of_two() - 1), Word::U32(rounds)];
         let before = [Word::U64(list)];
         let stamps = bench.stamps("gather", GATHER, Load::PastL1, shape, (&before, &after))?;
         *cycles = span(&stamps);
@@ -166,7 +168,7 @@ fn run(bench: &mut Bench, _: &Choice) -> Result<Outcome, ProbeError> {
         .max(32);
     let room = 2 * card.l2_bytes;
     let base = bench.allocate(room, "lines of all slices")?;
-    let mut random = Random::new(6);
+    let mut random = Random::new(SEED);
     let mut lines: Vec<u64> = Vec::new();
     while lines.len() < count {
         let line = base + random.below(room / LINE) * LINE;
