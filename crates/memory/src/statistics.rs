@@ -27,8 +27,13 @@ pub struct SliceStatistics {
     pub(crate) written_back_partly: u64,
     /// Sectors that the DRAM does not have yet; looked up when statistics are asked for.
     pub(crate) dirty: u64,
-    /// Most packets that waited for a lookup, the one looked up among them.
+    /// Most packets that stood in front of the lookup, the one looked up among them. This and the next
+    /// three are taken from the queues when statistics are asked for.
     pub(crate) queue_most: u64,
+    /// Most packets that waited in the network for a place there.
+    pub(crate) network_most: u64,
+    /// Most replies that waited for the port into the reply network.
+    pub(crate) reply_queue_most: u64,
     /// Most packets to the DRAM that waited for room there.
     pub(crate) miss_queue_most: u64,
     /// Most sectors that were awaited from the DRAM.
@@ -334,9 +339,14 @@ counters! {
         l2_written_back_partly, "l2_sectors_written_back_partly", sum, Sectors, |s| s.written_back_partly;
         /// Sectors that L2 has and DRAM does not, in the end; their way there takes no time in the model.
         l2_dirty, "l2_sectors_dirty", sum, Sectors, |s| s.dirty;
-        /// High-water mark of a slice's queue: packets at its port or in front of its lookup. At most what
-        /// all SMs have credits for.
+        /// High-water mark of a slice's queue: packets in front of its lookup; `l2.queue` at most.
         l2_queue_most, "l2_queue_packets", max, Count, |s| s.queue_most;
+        /// High-water mark of the packets that wait in the request network for a place in a slice's queue; at
+        /// most what all SMs have credits for.
+        crossbar_queue_most, "crossbar_request_packets", max, Count, |s| s.network_most;
+        /// High-water mark of a slice's replies in front of its port into the reply network;
+        /// `l2.reply_queue` at most.
+        l2_reply_queue_most, "l2_reply_queue_packets", max, Count, |s| s.reply_queue_most;
         /// High-water mark of a slice's misses that wait for room at the DRAM; `l2.miss_queue` at most.
         l2_miss_queue_most, "l2_miss_queue_packets", max, Count, |s| s.miss_queue_most;
         /// High-water mark of the sectors that a slice awaits from the DRAM; `l2.mshrs` at most.
