@@ -105,14 +105,14 @@ impl L2Tags {
         &mut self.sectors[slot as usize]
     }
 
-    /// Writes bytes of the sectors `written` of a slot.
+    /// Writes bytes of the sectors `written` of a slot. How many became dirty.
     #[inline]
     pub fn write(
         &mut self,
         slot: u32,
         written: SectorMask,
         bytes: &[ByteMask; Line::SECTORS as usize],
-    ) {
+    ) -> u32 {
         let sectors = &mut self.sectors[slot as usize];
         let mut whole = 0;
         for (sector, &bytes) in bytes.iter().enumerate() {
@@ -133,8 +133,10 @@ impl L2Tags {
                 }
             }
         }
+        let became = written & !sectors.dirty;
         sectors.dirty |= written;
         sectors.valid |= written & whole;
+        became.count_ones()
     }
 
     /// Sectors of which only some bytes are there, and the DRAM does not have those.

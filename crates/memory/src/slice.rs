@@ -375,10 +375,14 @@ impl Slice {
         }
         self.tags.touch(set, slot);
         if write {
-            self.tags.write(slot, packet.sectors, &packet.bytes);
+            let became = self.tags.write(slot, packet.sectors, &packet.bytes);
+            self.statistics.dirtied += u64::from(became);
         } else {
             let sectors = self.tags.sectors(slot);
-            sectors.dirty |= if update { here } else { 0 };
+            if update {
+                self.statistics.dirtied += u64::from((here & !sectors.dirty).count_ones());
+                sectors.dirty |= here;
+            }
             sectors.pending |= reads;
         }
         if here != 0 {
@@ -501,6 +505,7 @@ impl Slice {
         } else {
             self.misses[channel].push_back(miss);
             self.waiting_misses += 1;
+            debug_assert!(self.waiting_misses <= self.settings.miss_queue);
             let most = &mut self.statistics.miss_queue_most;
             *most = (*most).max(self.waiting_misses as u64);
         }
@@ -508,7 +513,11 @@ impl Slice {
 
     #[inline]
     fn depart(&mut self, now: u64, channel: usize, miss: Miss, links: &mut [Link], stride: usize) {
+        debug_assert!(self.room[channel] > 0, "a request without a place");
         self.room[channel] -= 1;
+        let held = u64::from(self.settings.dram_share - self.room[channel]);
+        let most = &mut self.statistics.dram_places_most;
+        *most = (*most).max(held);
         let cycle = now.max(self.next_miss);
         self.next_miss = cycle + 1;
         let settings = &self.settings;
@@ -567,6 +576,10 @@ impl Slice {
 
     fn take_return(&mut self, now: u64, channel: usize, links: &mut [Link], stride: usize) {
         let link = &mut links[channel * stride + self.sub as usize];
+        let most = &mut self.statistics.fill_queue_most;
+        while (link.up.get(*most as usize)).is_some_and(|back| back.cycle <= now) {
+            *most += 1;
+        }
         let Some(back) = link.up.pop_front() else {
             return;
         };
@@ -613,6 +626,7 @@ impl Slice {
             sectors.pending &= !(1 << sector);
             sectors.valid |= 1 << sector;
             if update {
+                self.statistics.dirtied += u64::from(!sectors.dirty >> sector & 1);
                 sectors.dirty |= 1 << sector;
             }
         }

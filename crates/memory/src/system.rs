@@ -250,6 +250,7 @@ impl MemorySystem {
         }
         for port in &self.sm_ports {
             statistics.sm_reply_wait_most = statistics.sm_reply_wait_most.max(port.wait_most);
+            statistics.sm_replies_most = statistics.sm_replies_most.max(port.most);
         }
         statistics
     }
@@ -301,7 +302,7 @@ impl MemorySystem {
             }
         }
         for port in &mut self.sm_ports {
-            port.wait_most = 0;
+            port.reset_statistics();
         }
     }
 

@@ -8,8 +8,7 @@ use source::{
 hardware::parameters! {
     /// The SM's port into the request network.
     pub struct PortParameters = "sm_port" {
-        /// Packets without an answer that an SM may have: its credits. Further ones are held back, but
-        /// for the lines of the L1 instruction and constant cache, whose clients bound them.
+        /// Packets without an answer that an SM may have: its credits. Further ones are held back.
         outstanding: u32, "packets", 64..=65536;
         /// Packets (one line each) that leave the SM per cycle.
         lines_per_cycle: u64, "packets/cycle", 1..=8;
@@ -161,6 +160,7 @@ impl Port {
             index
         };
         self.in_flight += 1;
+        debug_assert!(self.in_flight <= self.limit, "a packet without a credit");
         self.sent += 1;
         let (line, now) = match packet.kind {
             RequestKind::Instruction | RequestKind::Constant => {
