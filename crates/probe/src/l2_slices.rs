@@ -3,8 +3,8 @@
 //! While some SMs load one line without end, past L1, other SMs time loads of many lines. Those of the same
 //! slice wait behind the endless loads, the others do not. The first line that is in no slice yet is the next
 //! to be loaded without end, so every launch finds one slice. Lines of chosen slices are then loaded by all
-//! SMs at once, each load's drawn at random: k slices give nearly k times what one gives, as chance favours
-//! some and all wait for those, unless something else is used up before.
+//! SMs at once, each load's slice drawn at random: k slices give nearly k times what one gives, as chance
+//! favours some and all wait for those, unless something else is used up before.
 
 use report::plot::{Axis, Mark, Plot, Scale, Series};
 
@@ -122,11 +122,15 @@ fn throughput(bench: &mut Bench, slices: &[Vec<u64>]) -> Result<f64, ProbeError>
         threads: WARPS * LANES,
     };
     let loads = 128 * WARPS * sms;
-    // Each load of a round draws a slice and one of its lines; what is drawn unevenly stays so.
+    // Each load of a round draws a slice, and what is drawn unevenly stays so. The lines of a slice take
+    // turns: lanes of one load with the same line would be one access.
     let mut random = Random::new(SEED);
+    let mut turns = vec![0; slices.len()];
     let lines = (0..loads).map(|_| {
-        let slice = &slices[random.below(slices.len() as u64) as usize];
-        slice[random.below(slice.len() as u64) as usize]
+        let drawn = random.below(slices.len() as u64) as usize;
+        let (slice, turn) = (&slices[drawn], &mut turns[drawn]);
+        *turn = (*turn + 1) % slice.len();
+        slice[*turn]
     });
     let bytes: Vec<u8> = lines.flat_map(|line| line.to_le_bytes()).collect();
     let list = bench.allocate(bytes.len() as u64, "lines of chosen slices")?;
