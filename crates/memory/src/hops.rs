@@ -49,9 +49,8 @@ impl<'a> Way<'a> {
         });
     }
 
-    /// From the SM, which it left in cycle `left`, to the slice's port, which it reached in `reached`
-    /// and had passed in `passed`.
-    pub fn request_network(&mut self, slice: u32, left: u64, reached: u64, passed: u64) {
+    /// From the SM, which it left in cycle `left`, to the slice's port, which it reached in `reached`.
+    pub fn request_network(&mut self, slice: u32, left: u64, reached: u64) {
         let slice = Chosen::Slice { slice };
         let hop = Hop::of(
             Structure::RequestNetwork,
@@ -60,7 +59,20 @@ impl<'a> Way<'a> {
             self.sectors,
         );
         self.hops.push(hop.chosen(slice));
-        self.add(Structure::SlicePort, passed, Some(Wait::Packets), slice);
+    }
+
+    /// Through the port of the slice, the `sub`th of its partition: reached in cycle `reached`, passed by
+    /// cycle `passed`.
+    pub fn slice_port(&mut self, sub: u32, reached: u64, passed: u64) {
+        let hop = Hop::of(
+            Structure::SlicePort,
+            (reached, passed),
+            self.packet,
+            self.sectors,
+        );
+        // The system knows the partition.
+        let hop = hop.chosen(Chosen::Slice { slice: sub });
+        self.hops.push(hop.waited(Wait::Packets));
     }
 
     /// In the slice's queue, which it reached in cycle `arrival`, until a lookup was tried in cycle

@@ -14,7 +14,7 @@ use crate::dependence::{COUNTERS, Hold, Scoreboard};
 use crate::emulation::{Emulation, Issued};
 use crate::event::{Event, RecordIndex};
 use crate::fence::{Fence, Orders};
-use crate::front_end::level1::{Level1, MEMORY_UNIT, Purpose};
+use crate::front_end::level1::{Level1, Purpose};
 use crate::hazard::{Hazard, HazardMode, Hazards, NO_HAZARD};
 use crate::memory_unit::MemoryUnit;
 use crate::memory_unit::copy_check::CopyCheck;
@@ -347,6 +347,12 @@ impl Sm {
                 }
                 _ => {}
             }
+            if self.level1.is_stalled() {
+                self.level1.retry(&mut self.wheel, &mut self.port, now);
+                if self.walk.is_some() {
+                    self.walk_level1();
+                }
+            }
             if !self.unit.retry.is_empty() {
                 self.retry_accesses();
             }
@@ -475,12 +481,10 @@ impl Sm {
                 let purpose = Purpose::from_number(purpose);
                 let bytes = self.asked_bytes(sub_core, purpose);
                 let (wheel, port) = (&mut self.wheel, &mut self.port);
-                let sent = port.requests.len();
-                let found = self
-                    .level1
+                self.level1
                     .arrive(wheel, port, line, bytes, sub_core, purpose, self.now);
-                if self.walk.is_some() && sub_core == MEMORY_UNIT {
-                    self.walk_level1(line, sent, found);
+                if self.walk.is_some() {
+                    self.walk_level1();
                 }
             }
             Event::LinkReply {
@@ -490,7 +494,16 @@ impl Sm {
             } => {
                 self.line_arrives(line, sub_core, Purpose::from_number(purpose));
             }
-            Event::LineFills { miss } => self.level1.fill(&mut self.wheel, miss, self.now),
+            Event::LineFills { miss } => {
+                self.level1.fill(&mut self.wheel, miss, self.now);
+                if self.level1.is_stalled() {
+                    let (wheel, port) = (&mut self.wheel, &mut self.port);
+                    self.level1.retry(wheel, port, self.now);
+                    if self.walk.is_some() {
+                        self.walk_level1();
+                    }
+                }
+            }
             Event::Float64HandOver { sub_core } => self.float64_hand_over(sub_core as usize),
         }
     }
@@ -554,6 +567,8 @@ impl Sm {
             .max(translation.most_refills);
         self.statistics.packets += std::mem::take(&mut self.port.sent);
         self.statistics.packets_most = self.port.most();
+        self.statistics.instruction_missing_most = self.level1.missing_most;
+        self.statistics.instruction_stalled_most = self.level1.stalled_most;
         self.statistics.l1_missing_most = self.unit.l1d.missing_most;
         self.statistics.port_cycles += std::mem::take(&mut self.port.busy_cycles);
     }

@@ -259,31 +259,31 @@ impl Sm {
             };
             walk.add(Structure::ConstantCache, end).chosen = Chosen::Constants { lines, found };
             walk.constant = missing.map(|line| (line, Found::Hit));
+            self.level1.tells = missing.is_some();
         }
     }
 
-    /// A constant line that the memory unit asked for was looked up in the L1.5 cache in this cycle; packets
-    /// from `sent` on left for it, unless it is there, comes from the larger cache or is under way.
+    /// Lines that the memory unit asked for have been looked up in the L1.5 cache in this cycle: the one that
+    /// is followed may be among them.
     #[cold]
-    pub(crate) fn walk_level1(&mut self, line: u32, sent: usize, found: Found) {
+    pub(crate) fn walk_level1(&mut self) {
         let (now, sm) = (self.now, self.id);
-        let packets = &mut self.port.requests[sent..];
-        let Some(walk) = &mut self.walk else { return };
-        let Some((wanted, _)) = walk.constant else {
-            return;
-        };
-        if wanted != line {
-            return;
-        }
-        walk.constant = Some((line, found));
-        walk.add(Structure::ConstantLink, now);
-        walk.add(Structure::Level15, now).chosen = Chosen::Constants { lines: 1, found };
-        for packet in packets {
-            packet.traced = true;
-            let name = (sm, packet.id);
-            let hop = Hop::of(Structure::Port, (now, packet.cycle.0), name, packet.sectors);
-            walk.hops.push(hop.waited(Wait::Packets));
-            walk.pending.push((packet.id, packet.sectors));
+        for told in self.level1.told.drain(..) {
+            let Some(walk) = &mut self.walk else { return };
+            if walk.constant.is_none_or(|(line, _)| line != told.line) {
+                continue;
+            }
+            let found = told.found;
+            walk.constant = Some((told.line, found));
+            walk.add(Structure::ConstantLink, now);
+            walk.add(Structure::Level15, now).chosen = Chosen::Constants { lines: 1, found };
+            for packet in &mut self.port.requests[told.packets.0..told.packets.1] {
+                packet.traced = true;
+                let (name, sectors) = ((sm, packet.id), packet.sectors);
+                let hop = Hop::of(Structure::Port, (now, packet.cycle.0), name, sectors);
+                walk.hops.push(hop.waited(Wait::Packets));
+                walk.pending.push((packet.id, sectors));
+            }
         }
     }
 
@@ -300,6 +300,7 @@ impl Sm {
             return;
         }
         walk.constant = None;
+        self.level1.tells = false;
         let left = now.saturating_sub(link);
         if found == Found::Hit {
             walk.add(Structure::Level15, left);

@@ -131,6 +131,8 @@ list! {
         MergesFull = "no merge left";
         /// Every way of its set awaits sectors.
         NoWay = "no way free";
+        /// The slice's queue of replies had no place for its own.
+        ReplyRoom = "reply queue full";
         /// Misses ahead of it.
         Misses = "misses ahead";
         /// The controller had no room for a further request of the slice.

@@ -77,7 +77,9 @@ struct Lists {
 #[derive(Clone, Debug)]
 pub struct Banks {
     lists: Vec<Lists>,
+    /// At most `capacity`.
     queue: Vec<Queued>,
+    capacity: usize,
     free: Vec<u32>,
     age: u64,
     row: [u32; BANKS],
@@ -115,6 +117,7 @@ impl Banks {
         Banks {
             lists: vec![lists; banks.min(BANKS)],
             queue: Vec::with_capacity(queue),
+            capacity: queue,
             free: Vec::with_capacity(queue),
             age: 0,
             row: [NONE; BANKS],
@@ -132,7 +135,7 @@ impl Banks {
         }
     }
 
-    /// Takes a request in. Whether its row is open.
+    /// Takes a request in, for which there is room. Whether its row is open.
     #[inline]
     pub fn push(
         &mut self,
@@ -157,6 +160,7 @@ impl Banks {
                 index
             }
             None => {
+                debug_assert!(self.queue.len() < self.capacity, "the queue is full");
                 self.queue.push(queued);
                 self.queue.len() as u32 - 1
             }

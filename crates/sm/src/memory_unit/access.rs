@@ -119,9 +119,9 @@ impl Sm {
             let (sent, hits) = (self.port.requests.len(), self.unit.l1d.hits());
             let room = match operation {
                 Operation::Atomic | Operation::Reduction => self.send_atomic(index, place, first),
-                _ if bypass => self.send_past_l1(index, part, last),
+                _ if bypass => self.send_past_l1(index, place, last),
                 Operation::Load | Operation::CopyToShared => self.load_line(index, part, last),
-                Operation::Store => self.store_line(index, part, last),
+                Operation::Store => self.store_line(index, place, last),
             };
             if !room {
                 self.unit.records[index].next_line = step;
@@ -156,17 +156,18 @@ impl Sm {
         }
     }
 
-    fn store_line(&mut self, index: RecordIndex, part: Part, lookup: u64) -> bool {
+    fn store_line(&mut self, index: RecordIndex, place: usize, lookup: u64) -> bool {
         if !self.port.has_room(1) {
             return false;
         }
         let record = &self.unit.records[index];
         let (slot, order) = (record.slot, record.order);
+        let part = record.lines.at(place);
         self.unit
             .l1d
             .store(part.line.0, part.sectors, part.whole, lookup);
         let packet = Packet {
-            whole: part.whole,
+            bytes: record.lines.bytes(place),
             ..Packet::read(RequestKind::Write, part.line, part.sectors)
         };
         let leaves = lookup + self.unit.l1_lookup;
@@ -178,17 +179,18 @@ impl Sm {
 
     /// A packet of a deferred or bypassing load or store: performed at the slice, answered to the
     /// record.
-    fn send_past_l1(&mut self, index: RecordIndex, part: Part, lookup: u64) -> bool {
+    fn send_past_l1(&mut self, index: RecordIndex, place: usize, lookup: u64) -> bool {
         if !self.port.has_room(1) {
             return false;
         }
         let record = &mut self.unit.records[index];
-        let (kind, whole) = match record.operation {
-            Operation::Store => (RequestKind::Write, part.whole),
-            _ => (RequestKind::Read, 0),
+        let part = record.lines.at(place);
+        let (kind, bytes) = match record.operation {
+            Operation::Store => (RequestKind::Write, record.lines.bytes(place)),
+            _ => (RequestKind::Read, [0; 4]),
         };
         let packet = Packet {
-            whole,
+            bytes,
             deferred: record.deferred.map(|token| Deferred {
                 token,
                 virtual_line: part.line,
