@@ -2,10 +2,13 @@
 //! packet after the other, in the order in which they reach it; the rest waits. A packet reaches the
 //! other side's port a fixed number of cycles after it entered.
 //!
-//! Nothing is lost or turned back: an SM sends a packet only with a credit (`sm_port.outstanding` of
-//! them), which the last answer to the packet gives back; those for lines of instructions and constants go
-//! without one, as many as those caches miss at once. So what waits for a slice is at most what all SMs
-//! have credits and such misses for, and what waits for an SM at most four replies for each of its credits.
+//! Nothing is lost, and every queue ends: an SM sends a packet only with a credit (`sm_port.outstanding` of
+//! them), which the last answer to the packet gives back. A packet whose slice has no place for it
+//! (`request_queue`) waits at its SM's side, in the place that its credit is; packets for other slices pass
+//! it. A reply goes to a place that its SM keeps for it, so the reply network takes whatever a slice's
+//! queue (`reply_queue`) gives; at most four replies for each credit of an SM wait for that SM's port.
+
+use std::collections::VecDeque;
 
 use source::{Cycle, Line, Reply, RequestId};
 
@@ -47,14 +50,24 @@ impl SlicePort {
 }
 
 /// The port of an SM in the reply network.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SmPort {
     next: u64,
+    /// When each of the last `most` replies at most has passed, the earliest first.
+    passed: VecDeque<u64>,
+    /// Most replies that waited for the port, the one that passes among them.
+    pub most: u64,
     /// Longest time that a reply waited for the port.
     pub wait_most: u64,
 }
 
 impl SmPort {
+    /// Begins to count anew.
+    pub fn reset_statistics(&mut self) {
+        self.passed.clear();
+        (self.most, self.wait_most) = (0, 0);
+    }
+
     /// Takes a reply that begins to reach the port in cycle `reached`; it needs `cycles` cycles there.
     #[inline]
     pub fn take(&mut self, reached: u64, cycles: u64, departure: &Departure) -> Reply {
@@ -62,6 +75,14 @@ impl SmPort {
         let last = (self.next.max(reached) + cycles - 1).max(reached + u64::from(departure.span));
         self.wait_most = self.wait_most.max(self.next.saturating_sub(reached));
         self.next = last + 1;
+        if self.passed.len() as u64 == self.most {
+            // Only where there might be more than ever before need it be known which have passed.
+            while self.passed.front().is_some_and(|&cycle| cycle < reached) {
+                self.passed.pop_front();
+            }
+        }
+        self.passed.push_back(last);
+        self.most = self.most.max(self.passed.len() as u64);
         Reply {
             cycle: Cycle(last),
             id: RequestId(departure.id),
@@ -104,5 +125,11 @@ mod tests {
         assert_eq!(take(12, 1, 0), 14);
         // A faster port waits for the slice.
         assert_eq!(take(20, 1, 3), 23);
+        // Three come at once: the last of them waits for two.
+        assert_eq!(
+            [take(30, 1, 0), take(30, 1, 0), take(30, 1, 0)],
+            [30, 31, 32]
+        );
+        assert_eq!(port.most, 3);
     }
 }

@@ -1,13 +1,19 @@
 //! The tags of an L2 slice: which lines are there, which of their sectors hold data, which must be
 //! written back, which are on their way (MODEL.md §8.1: sectored, LRU, write-back, allocate on
 //! miss, lazy fetch).
+//!
+//! Of a sector that was written without being read, the bytes that were written are known. Once they are
+//! all of them, by however many writes, the sector is as good as one that was read. Until then a read
+//! fetches it, and a write-back carries the mask.
+
+use source::{ByteMask, Line, SectorMask};
 
 /// The sectors of a line, as four masks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Sectors {
     /// Hold the whole sector.
     pub valid: u8,
-    /// Hold bytes that the DRAM does not have yet. Dirty without valid: part of the sector.
+    /// Hold bytes that the DRAM does not have yet. Dirty without valid: those of `L2Tags::bytes`.
     pub dirty: u8,
     /// Are being read from the DRAM.
     pub pending: u8,
@@ -38,6 +44,8 @@ pub struct L2Tags {
     /// Per slot, the line.
     lines: Vec<u64>,
     sectors: Vec<Sectors>,
+    /// Per slot, the bytes of each sector that are written; meaningful where it is dirty and not valid.
+    bytes: Vec<[ByteMask; Line::SECTORS as usize]>,
     /// Per set, the ways from the most to the least recently used, lowest nibble first.
     order: Vec<u64>,
 }
@@ -51,6 +59,7 @@ impl L2Tags {
             keys: vec![[0; 2]; sets as usize],
             lines: vec![NO_LINE; slots],
             sectors: vec![Sectors::default(); slots],
+            bytes: vec![[0; Line::SECTORS as usize]; slots],
             order: vec![UNTOUCHED; sets as usize],
         }
     }
@@ -94,6 +103,47 @@ impl L2Tags {
     #[inline]
     pub fn sectors(&mut self, slot: u32) -> &mut Sectors {
         &mut self.sectors[slot as usize]
+    }
+
+    /// Writes bytes of the sectors `written` of a slot. How many became dirty.
+    #[inline]
+    pub fn write(
+        &mut self,
+        slot: u32,
+        written: SectorMask,
+        bytes: &[ByteMask; Line::SECTORS as usize],
+    ) -> u32 {
+        let sectors = &mut self.sectors[slot as usize];
+        let mut whole = 0;
+        for (sector, &bytes) in bytes.iter().enumerate() {
+            whole |= SectorMask::from(bytes == ByteMask::MAX) << sector;
+        }
+        let partly = written & !(whole | sectors.valid);
+        if partly != 0 {
+            let known = &mut self.bytes[slot as usize];
+            for (sector, (known, &bytes)) in known.iter_mut().zip(bytes).enumerate() {
+                if partly >> sector & 1 == 1 {
+                    let before = if sectors.dirty >> sector & 1 == 1 {
+                        *known
+                    } else {
+                        0
+                    };
+                    *known = before | bytes;
+                    whole |= SectorMask::from(*known == ByteMask::MAX) << sector;
+                }
+            }
+        }
+        let became = written & !sectors.dirty;
+        sectors.dirty |= written;
+        sectors.valid |= written & whole;
+        became.count_ones()
+    }
+
+    /// Sectors of which only some bytes are there, and the DRAM does not have those.
+    #[inline]
+    pub fn partly_written(&self, slot: u32) -> SectorMask {
+        let sectors = &self.sectors[slot as usize];
+        sectors.dirty & !sectors.valid
     }
 
     /// Makes the slot the most recently used of its set.
@@ -196,6 +246,52 @@ mod tests {
                 tags.touch(1, STRIDE + way);
                 model.retain(|&other| other != way);
                 model.insert(0, way);
+            }
+        }
+    }
+
+    /// Against bytes that are kept one by one.
+    #[test]
+    fn a_sector_is_there_once_each_of_its_bytes_was_written() {
+        let mut state = 1_u64;
+        let mut random = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (state >> 33) as u32
+        };
+        for _ in 0..300 {
+            let mut tags = L2Tags::new(1, 2);
+            let mut model = [[false; 32]; 4];
+            for line in 0..2 {
+                // What the slot held before does not matter.
+                tags.replace(0, line);
+                model = [[false; 32]; 4];
+                for _ in 0..random() % 12 {
+                    let mut bytes = [0; 4];
+                    let mut written = 0;
+                    for (sector, bytes) in bytes.iter_mut().enumerate() {
+                        *bytes = match random() % 4 {
+                            0 => continue,
+                            1 => 0xff << (random() % 4 * 8),
+                            2 => 1 << (random() % 32),
+                            _ => random() | random() << 16,
+                        };
+                        written |= u8::from(*bytes != 0) << sector;
+                        for (byte, known) in model[sector].iter_mut().enumerate() {
+                            *known |= *bytes >> byte & 1 == 1;
+                        }
+                    }
+                    tags.write(0, written, &bytes);
+                }
+            }
+            for (sector, bytes) in model.iter().enumerate() {
+                let sectors = *tags.sectors(0);
+                let valid = bytes.iter().all(|&known| known);
+                let dirty = bytes.iter().any(|&known| known);
+                assert_eq!(sectors.valid >> sector & 1 == 1, valid);
+                assert_eq!(sectors.dirty >> sector & 1 == 1, dirty);
+                assert_eq!(tags.partly_written(0) >> sector & 1 == 1, dirty && !valid);
             }
         }
     }

@@ -20,6 +20,8 @@ mod mshr;
 mod order;
 mod parameters;
 mod partition;
+mod reply_queue;
+mod request_queue;
 mod slice;
 mod statistics;
 mod system;

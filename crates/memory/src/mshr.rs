@@ -88,6 +88,7 @@ impl Mshrs {
     /// Awaits a sector of a slot for its first waiter. Room must be there.
     #[inline]
     pub fn allocate(&mut self, slot: u32, sector: u8, first: Waiter) -> u16 {
+        debug_assert!(self.used() < self.capacity, "no entry left");
         let entry = Entry {
             first,
             slot,
@@ -115,6 +116,7 @@ impl Mshrs {
     pub fn merge(&mut self, slot: u32, sector: u8, waiter: Waiter) {
         let index = self.entry_of[(slot * SECTORS) as usize + usize::from(sector)];
         let entry = &mut self.entries[usize::from(index)];
+        debug_assert!(entry.waiters < self.merges, "no room with the entry");
         entry.waiters += 1;
         let node = Node { waiter, next: NONE };
         let index = match self.free_nodes.pop() {

@@ -51,8 +51,14 @@ hardware::parameters! {
         mshrs: u64, "", 4..=4096;
         /// Requests that may wait for one such sector.
         mshr_merges: u64, "", 1..=4096;
+        /// Packets that may stand in front of a slice's lookup, behind its port of the request network.
+        /// Further ones wait in the network, in the places that the credits of their SMs are.
+        queue: u64, "packets", 1..=4096;
+        /// Replies that may stand in front of a slice's port into the reply network. Without a place for
+        /// its reply no packet is looked up, and no data from the DRAM are taken.
+        reply_queue: u64, "packets", 1..=4096;
         /// Packets of a slice to its DRAM channels that may wait for room there.
-        miss_queue: u64, "", 8..=4096;
+        miss_queue: u64, "packets", 8..=4096;
         /// Lanes of an atomic that one packet may carry; more cost further rounds.
         atomic_lanes: u64, "lanes", 1..=32;
         /// L2 cycles that a slice is busy with one round of an atomic.

@@ -9,15 +9,13 @@ use std::sync::Arc;
 
 use source::Cycle;
 
-use crate::crossbar::SlicePort;
 use crate::dram::{Channel, DramParameters, Link, Refresh, Timing};
 use crate::slice::{Slice, SliceSettings};
 
 /// A memory partition.
 #[derive(Debug)]
 pub struct Partition {
-    /// The slices, each behind its port of the request network.
-    pub(crate) slices: Vec<(SlicePort, Slice)>,
+    pub(crate) slices: Vec<Slice>,
     pub(crate) channels: Vec<Channel>,
     /// `links[channel * slices + slice]`.
     links: Vec<Link>,
@@ -41,7 +39,7 @@ impl Partition {
         let channel = |n| Channel::new(dram, timing, settings.clocks, refresh(n));
         Partition {
             slices: (0..slices)
-                .map(|sub| (SlicePort::default(), Slice::new(Arc::clone(settings), sub)))
+                .map(|sub| Slice::new(Arc::clone(settings), sub))
                 .collect(),
             channels: (0..channels as u64).map(channel).collect(),
             links: vec![Link::default(); channels * slices as usize],
@@ -62,7 +60,7 @@ impl Partition {
             for (channel, links) in self.channels.iter_mut().zip(self.links.chunks_mut(stride)) {
                 channel.run(step, links);
             }
-            for (_, slice) in &mut self.slices {
+            for slice in &mut self.slices {
                 slice.run(step, &mut self.links, stride);
             }
             self.now = step;
@@ -81,7 +79,7 @@ impl Partition {
         let slices = self
             .slices
             .iter()
-            .map(|(_, slice)| slice.next_event(&self.links, stride));
+            .map(|slice| slice.next_event(&self.links, stride));
         channels.chain(slices).fold(u64::MAX, u64::min)
     }
 }

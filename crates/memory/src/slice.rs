@@ -3,14 +3,14 @@
 //!
 //! A packet is one line with a mask of sectors and costs one lookup. A read or atomic needs its
 //! sectors: those that are here are answered together, the others as they return. A write needs only
-//! the line, which it takes without reading it from the DRAM (the fetch is lazy: a later read of a
-//! sector that was written in part fetches it). A packet that finds no room blocks those behind it
+//! the line, which it takes without reading it from the DRAM (the fetch is lazy: a read of a sector
+//! fetches it if by then not all of its bytes were written). A packet that finds no room blocks those behind it
 //! until something returns.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use source::{Found, Hop, RequestKind, SectorMask};
+use source::{ByteMask, Found, Hop, Line, RequestKind, SectorMask, Wait};
 
 use crate::address::AddressMap;
 use crate::clock::{Clocks, Domain};
@@ -19,6 +19,8 @@ use crate::dram::{Arrival, Link, Note};
 use crate::hops::Way;
 use crate::l2_tags::L2Tags;
 use crate::mshr::{Mshrs, Waiter};
+use crate::reply_queue::ReplyQueue;
+use crate::request_queue::RequestQueue;
 use crate::statistics::SliceStatistics;
 
 /// A request at the port of a slice.
@@ -26,8 +28,8 @@ use crate::statistics::SliceStatistics;
 pub struct Packet {
     /// L2 cycle in which it has passed the port.
     pub arrival: u64,
-    /// L2 cycles that it waited for the port.
-    pub waited: u32,
+    /// L2 cycle in which it has reached it.
+    pub reached: u64,
     /// The line.
     pub line: u64,
     /// The number of the line among those of the slice.
@@ -42,8 +44,8 @@ pub struct Packet {
     pub kind: RequestKind,
     /// The sectors of the line.
     pub sectors: SectorMask,
-    /// Those that a write covers wholly.
-    pub whole: SectorMask,
+    /// The bytes of each that a write writes.
+    pub bytes: [ByteMask; Line::SECTORS as usize],
     /// Whether its way is noted.
     pub traced: bool,
 }
@@ -90,6 +92,9 @@ pub struct SliceSettings {
     pub mshrs: usize,
     pub mshr_merges: u32,
     pub miss_queue: usize,
+    /// Packets in front of the lookup, and replies in front of the port into the reply network.
+    pub request_queue: usize,
+    pub reply_queue: usize,
     pub data_rate: DataRate,
     pub lookup_latency: u64,
     /// Core cycles from the slice to the DRAM scheduler.
@@ -107,9 +112,15 @@ enum Blocked {
     Room {
         needed: u32,
         reads: u32,
+        /// The queue had room, but not the entries.
+        entries: bool,
     },
-    /// A way that waits for nothing, or a merge.
-    Return,
+    /// A way that waits for nothing.
+    Way,
+    /// A further request for a sector that is under way.
+    Merge,
+    /// A place for its reply, which there is for a lookup in this L2 cycle.
+    Reply(u64),
 }
 
 /// A packet to the DRAM that waits for room there.
@@ -117,6 +128,8 @@ enum Blocked {
 struct Miss {
     row: u32,
     mshr: u16,
+    /// Of a traced read, its column: a burst of the row.
+    burst: u16,
     bank: u8,
     write: bool,
     traced: bool,
@@ -128,29 +141,24 @@ pub struct Slice {
     settings: Arc<SliceSettings>,
     /// Its number inside the partition.
     sub: u32,
-    /// Packets from the port, in the order of their arrival: at most as many as all SMs have credits
-    /// for.
-    inbox: VecDeque<Packet>,
-    /// How many of them had reached the port at the last lookup.
-    arrived: usize,
+    requests: RequestQueue,
     /// What held the packet at the head up when it was looked up.
     blocked: Blocked,
     /// Whether it may try again.
     may_go: bool,
+    /// Core cycle in which a packet at the head was held up last.
+    held_up: u64,
     /// L2 cycle of the next lookup.
     next_lookup: u64,
     next_fill: u64,
     next_miss: u64,
-    /// L2 cycle in which the port into the reply network is free.
-    next_reply: u64,
     tags: L2Tags,
     mshrs: Mshrs,
     /// Per channel, the misses that wait, `miss_queue` in all, and the room that is left.
     misses: Vec<VecDeque<Miss>>,
     room: Vec<u32>,
     waiting_misses: usize,
-    /// Replies in the order of their cycle: at most four for each packet that SMs have credits for.
-    pub outbox: VecDeque<Departure>,
+    pub(crate) replies: ReplyQueue,
     /// Steps of traced packets.
     pub(crate) hops: Vec<Hop>,
     pub(crate) statistics: SliceStatistics,
@@ -162,30 +170,30 @@ impl Slice {
         let tags = L2Tags::new(settings.sets, settings.ways);
         Slice {
             sub,
-            inbox: VecDeque::with_capacity(64),
-            arrived: 0,
+            requests: RequestQueue::new(settings.request_queue, settings.data_rate),
             blocked: Blocked::No,
             may_go: true,
+            held_up: 0,
             next_lookup: 0,
             next_fill: 0,
             next_miss: 0,
-            next_reply: 0,
             mshrs: Mshrs::new(settings.mshrs, settings.mshr_merges, tags.slots()),
             tags,
             misses: vec![VecDeque::with_capacity(settings.miss_queue); settings.channels],
             room: vec![settings.dram_share; settings.channels],
             waiting_misses: 0,
-            outbox: VecDeque::with_capacity(64),
+            replies: ReplyQueue::new(settings.reply_queue),
             hops: Vec::new(),
             statistics: SliceStatistics::default(),
             settings,
         }
     }
 
-    /// Takes a packet from the port; they come in the order of their arrival.
+    /// A packet reaches the port; they come in that order.
     #[inline]
     pub fn push(&mut self, packet: Packet) {
-        self.inbox.push_back(packet);
+        let passes = self.requests.push(packet);
+        note_port(&mut self.hops, self.settings.domain, self.sub, passes);
     }
 
     /// The cycle of the next lookup or return, given what is known.
@@ -195,7 +203,7 @@ impl Slice {
 
     #[inline]
     fn next_packet(&self) -> u64 {
-        match self.inbox.front() {
+        match self.requests.head() {
             Some(packet) if self.may_go => {
                 let cycle = packet.arrival.max(self.next_lookup);
                 self.settings.domain.core(cycle)
@@ -223,8 +231,8 @@ impl Slice {
 
     /// Whether everything that came in has been answered and sent on.
     pub fn is_idle(&self) -> bool {
-        self.inbox.is_empty()
-            && self.outbox.is_empty()
+        self.requests.is_empty()
+            && self.replies.outbox.is_empty()
             && self.mshrs.is_empty()
             && self.waiting_misses == 0
     }
@@ -233,7 +241,18 @@ impl Slice {
     pub fn counted(&self) -> SliceStatistics {
         let mut counted = self.statistics;
         counted.dirty = self.dirty_sectors();
+        counted.queue_most = self.requests.most;
+        counted.network_most = self.requests.network_most;
+        counted.reply_queue_most = self.replies.most();
+        counted.reply_wait_most = self.replies.wait_most;
         counted
+    }
+
+    /// Begins to count anew.
+    pub fn reset_statistics(&mut self) {
+        self.statistics = SliceStatistics::default();
+        (self.requests.most, self.requests.network_most) = (0, 0);
+        self.replies.reset_statistics();
     }
 
     /// Dirty sectors that the DRAM does not have yet.
@@ -267,33 +286,29 @@ impl Slice {
             if back.0 <= packet {
                 self.take_return(back.0, back.1, links, stride);
                 back = self.next_return(links, stride);
-            } else if let Some(&head) = self.inbox.front() {
+            } else if let Some(&head) = self.requests.head() {
                 let cycle = head.arrival.max(self.next_lookup);
-                self.note_queue(cycle);
+                self.requests.note(cycle);
+                if head.traced {
+                    self.note_try(packet, &head);
+                }
                 self.blocked = self.look_up(packet, &head, links, stride);
-                self.may_go = self.blocked == Blocked::No;
-                if self.may_go {
-                    self.inbox.pop_front();
-                    self.arrived -= 1;
-                    self.next_lookup = cycle + u64::from(head.cost);
-                } else {
+                if self.blocked != Blocked::No {
                     self.statistics.blocked += 1;
+                    self.held_up = packet;
+                }
+                match self.blocked {
+                    Blocked::No => {
+                        let passes = self.requests.pop(cycle);
+                        note_port(&mut self.hops, self.settings.domain, self.sub, passes);
+                        self.next_lookup = cycle + u64::from(head.cost);
+                    }
+                    Blocked::Reply(from) => self.next_lookup = from.max(cycle + 1),
+                    Blocked::Room { .. } | Blocked::Way | Blocked::Merge => self.may_go = false,
                 }
             }
             packet = self.next_packet();
         }
-    }
-
-    /// Takes note of how many packets have reached the slice's port by L2 cycle `now`, that of a lookup.
-    #[inline]
-    fn note_queue(&mut self, now: u64) {
-        while let Some(packet) = self.inbox.get(self.arrived)
-            && packet.arrival - u64::from(packet.waited) <= now
-        {
-            self.arrived += 1;
-        }
-        let most = &mut self.statistics.queue_most;
-        *most = (*most).max(self.arrived as u64);
     }
 
     /// Looks a packet up; what it waits for if it cannot be served now. All its sectors are served or
@@ -315,29 +330,36 @@ impl Slice {
             (here, under_way) = (packet.sectors, 0);
         }
         let reads = packet.sectors & !(here | under_way);
+        let domain = self.settings.domain;
+        let mut ready = 0;
+        if here != 0 {
+            ready = domain.cycle(now + self.settings.lookup_latency);
+            let place = self.replies.place_from();
+            if place > ready {
+                let latency = self.settings.lookup_latency;
+                return Blocked::Reply(domain.cycle(domain.core(place).saturating_sub(latency)));
+            }
+        }
 
         let slot = match found {
             Some(slot) => {
                 if reads != 0 && !self.has_room(reads.count_ones(), reads.count_ones()) {
-                    return Blocked::Room {
-                        needed: reads.count_ones(),
-                        reads: reads.count_ones(),
-                    };
+                    return self.without_room(reads.count_ones(), reads.count_ones());
                 }
                 if each(under_way).any(|sector| !self.mshrs.can_merge(slot, sector)) {
-                    return Blocked::Return;
+                    return Blocked::Merge;
                 }
                 slot
             }
             None => {
                 let Some(slot) = self.tags.victim(set) else {
-                    return Blocked::Return;
+                    return Blocked::Way;
                 };
                 let dirty = self.tags.sectors(slot).dirty;
                 let reads = reads.count_ones();
                 let needed = dirty.count_ones() + reads;
                 if !self.has_room(needed, reads) {
-                    return Blocked::Room { needed, reads };
+                    return self.without_room(needed, reads);
                 }
                 if dirty != 0 {
                     self.write_back(now, slot, dirty, links, stride);
@@ -355,21 +377,23 @@ impl Slice {
                 (under_way, Found::Merged),
                 (reads, Found::Miss),
             ];
-            let held_up = self.blocked != Blocked::No;
-            self.note_lookup(now, packet, set, slot, held_up, parts);
+            self.note_lookup(now, packet, set, slot, parts);
         }
         self.tags.touch(set, slot);
-        let sectors = self.tags.sectors(slot);
         if write {
-            sectors.dirty |= packet.sectors;
-            sectors.valid |= packet.whole;
-        } else if update {
-            sectors.dirty |= here;
+            let became = self.tags.write(slot, packet.sectors, &packet.bytes);
+            self.statistics.dirtied += u64::from(became);
+        } else {
+            let sectors = self.tags.sectors(slot);
+            if update {
+                self.statistics.dirtied += u64::from((here & !sectors.dirty).count_ones());
+                sectors.dirty |= here;
+            }
+            sectors.pending |= reads;
         }
-        sectors.pending |= reads;
         if here != 0 {
             self.statistics.hit(packet.kind, here.count_ones());
-            self.reply(now, packet, here, !write);
+            self.reply(ready, packet, here, !write);
         }
         if reads | under_way != 0 {
             self.await_sectors(now, packet, slot, reads, under_way, links, stride);
@@ -419,26 +443,32 @@ impl Slice {
             && self.mshrs.has_room(reads)
     }
 
-    /// Answers sectors of a packet that was looked up in cycle `now`, with their data or without.
+    /// What is short where there is no room for so many packets.
+    fn without_room(&self, needed: u32, reads: u32) -> Blocked {
+        Blocked::Room {
+            needed,
+            reads,
+            entries: self.waiting_misses + needed as usize <= self.settings.miss_queue,
+        }
+    }
+
+    /// Answers sectors of a packet, with their data, at hand in L2 cycle `ready`, or without. There is a
+    /// place for the reply.
     #[inline]
-    fn reply(&mut self, now: u64, packet: &Packet, sectors: SectorMask, data: bool) {
+    fn reply(&mut self, ready: u64, packet: &Packet, sectors: SectorMask, data: bool) {
         let domain = self.settings.domain;
         let cycles = match data {
             true => self.settings.data_rate.cycles(sectors.count_ones()),
             false => 1,
         };
-        let ready = domain.cycle(now + self.settings.lookup_latency);
-        let first = ready.max(self.next_reply);
-        let most = &mut self.statistics.reply_wait_most;
-        *most = (*most).max(first - ready);
-        self.next_reply = first + cycles;
+        let first = self.replies.take(ready, cycles);
         let cycle = domain.core(first);
         if packet.traced {
-            let mut way = Way::of(&mut self.hops, packet.id, sectors);
+            let mut way = Way::of(&mut self.hops, (packet.sm, packet.id), sectors);
             way.found_in_l2(domain.core(ready));
             way.reply_port(cycle);
         }
-        self.outbox.push_back(Departure {
+        self.replies.outbox.push_back(Departure {
             cycle,
             id: packet.id,
             sm: packet.sm,
@@ -453,6 +483,8 @@ impl Slice {
     fn write_back(&mut self, now: u64, victim: u32, dirty: u8, links: &mut [Link], stride: usize) {
         let local = self.settings.map.slices.of(self.tags.line(victim)).local;
         self.statistics.written_back += u64::from(dirty.count_ones());
+        let partly = self.tags.partly_written(victim);
+        self.statistics.written_back_partly += u64::from(partly.count_ones());
         for sector in each(dirty) {
             self.send(now, local as u32, sector, None, links, stride);
         }
@@ -479,23 +511,40 @@ impl Slice {
         let miss = Miss {
             row: place.row,
             mshr,
+            burst: match traced {
+                true => self.settings.map.column(local, self.sub, sector.into()) as u16,
+                false => 0,
+            },
             bank: place.bank,
             write: read.is_none(),
             traced,
         };
         if self.room[channel] > 0 && self.misses[channel].is_empty() {
-            self.depart(now, channel, miss, links, stride);
+            self.depart(now, channel, (miss, false), links, stride);
         } else {
             self.misses[channel].push_back(miss);
             self.waiting_misses += 1;
+            debug_assert!(self.waiting_misses <= self.settings.miss_queue);
             let most = &mut self.statistics.miss_queue_most;
             *most = (*most).max(self.waiting_misses as u64);
         }
     }
 
+    /// A miss, and whether it waited for room, leaves for the DRAM.
     #[inline]
-    fn depart(&mut self, now: u64, channel: usize, miss: Miss, links: &mut [Link], stride: usize) {
+    fn depart(
+        &mut self,
+        now: u64,
+        channel: usize,
+        (miss, waited_for_room): (Miss, bool),
+        links: &mut [Link],
+        stride: usize,
+    ) {
+        debug_assert!(self.room[channel] > 0, "a request without a place");
         self.room[channel] -= 1;
+        let held = u64::from(self.settings.dram_share - self.room[channel]);
+        let most = &mut self.statistics.dram_places_most;
+        *most = (*most).max(held);
         let cycle = now.max(self.next_miss);
         self.next_miss = cycle + 1;
         let settings = &self.settings;
@@ -510,9 +559,13 @@ impl Slice {
                 arrived: command_cycle,
                 bank: miss.bank,
                 row: miss.row,
+                burst: miss.burst,
+                waited_for_room,
                 closed_another: false,
                 refreshed: false,
                 opened: None,
+                oldest: false,
+                open_since: 0,
                 column: u64::MAX,
                 data: 0,
             });
@@ -526,6 +579,23 @@ impl Slice {
         });
     }
 
+    /// Notes what a traced packet has waited for, now that its lookup is tried.
+    #[cold]
+    fn note_try(&mut self, now: u64, packet: &Packet) {
+        let arrival = self.settings.domain.core(packet.arrival);
+        let wait = match self.blocked {
+            Blocked::No if self.held_up > arrival => Wait::SliceRoom,
+            Blocked::No => Wait::Lookups,
+            Blocked::Room { entries: true, .. } => Wait::EntriesFull,
+            Blocked::Room { .. } => Wait::MissQueueFull,
+            Blocked::Merge => Wait::MergesFull,
+            Blocked::Reply(_) => Wait::ReplyRoom,
+            Blocked::Way => Wait::NoWay,
+        };
+        let name = (packet.sm, packet.id);
+        Way::of(&mut self.hops, name, packet.sectors).slice_queue(arrival, now, wait);
+    }
+
     /// Notes where and when a traced packet was looked up.
     #[cold]
     fn note_lookup(
@@ -534,16 +604,10 @@ impl Slice {
         packet: &Packet,
         set: u32,
         slot: u32,
-        held_up: bool,
         parts: [(SectorMask, Found); 3],
     ) {
-        Way::of(&mut self.hops, packet.id, packet.sectors).slice_queue(
-            self.settings.domain.core(packet.arrival),
-            now,
-            held_up,
-        );
         for (sectors, found) in parts.into_iter().filter(|(sectors, _)| *sectors != 0) {
-            Way::of(&mut self.hops, packet.id, sectors).lookup(
+            Way::of(&mut self.hops, (packet.sm, packet.id), sectors).lookup(
                 now,
                 set,
                 self.tags.way(slot),
@@ -554,6 +618,10 @@ impl Slice {
 
     fn take_return(&mut self, now: u64, channel: usize, links: &mut [Link], stride: usize) {
         let link = &mut links[channel * stride + self.sub as usize];
+        let most = &mut self.statistics.fill_queue_most;
+        while (link.up.get(*most as usize)).is_some_and(|back| back.cycle <= now) {
+            *most += 1;
+        }
         let Some(back) = link.up.pop_front() else {
             return;
         };
@@ -564,22 +632,22 @@ impl Slice {
             let ready = domain.cycle(now + self.settings.lookup_latency);
             let note = link.notes.iter().position(|note| note.mshr == index);
             let note = note.map(|place| link.notes.swap_remove(place));
-            let (outbox, next_reply) = (&mut self.outbox, &mut self.next_reply);
-            let most = &mut self.statistics.reply_wait_most;
+            let replies = &mut self.replies;
+            let mut last = ready;
             let (hops, clocks) = (&mut self.hops, self.settings.clocks);
             let mut update = false;
             let (slot, sector) = self.mshrs.release(index, |sector, waiter| {
                 update |= waiter.update;
-                let cycle = ready.max(*next_reply);
-                *most = (*most).max(cycle - ready);
-                *next_reply = cycle + 1;
+                // Those that find no place wait with their entry, one behind the other.
+                last = last.max(replies.place_from());
+                let cycle = replies.take(last, 1);
                 if waiter.traced {
-                    let mut way = Way::of(hops, waiter.id, 1 << sector);
+                    let mut way = Way::of(hops, (waiter.sm, waiter.id), 1 << sector);
                     way.dram(note.as_ref(), channel as u32, clocks, back.cycle);
-                    way.fill(now, domain.core(ready));
+                    way.fill(now, domain.core(last));
                     way.reply_port(domain.core(cycle));
                 }
-                outbox.push_back(Departure {
+                replies.outbox.push_back(Departure {
                     cycle: domain.core(cycle),
                     id: waiter.id,
                     sm: waiter.sm,
@@ -589,24 +657,43 @@ impl Slice {
                     traced: waiter.traced,
                 });
             });
+            if last > ready {
+                // The next fill begins when the last of them has found one.
+                let found = domain
+                    .core(last)
+                    .saturating_sub(self.settings.lookup_latency);
+                self.next_fill = self.next_fill.max(found);
+            }
             let sectors = self.tags.sectors(slot);
             sectors.pending &= !(1 << sector);
             sectors.valid |= 1 << sector;
             if update {
+                self.statistics.dirtied += u64::from(!sectors.dirty >> sector & 1);
                 sectors.dirty |= 1 << sector;
             }
         }
         if let Some(miss) = self.misses[channel].pop_front() {
             self.waiting_misses -= 1;
-            self.depart(now, channel, miss, links, stride);
+            self.depart(now, channel, (miss, true), links, stride);
         }
         self.may_go = match self.blocked {
-            Blocked::No => return,
+            Blocked::No | Blocked::Reply(_) => return,
             Blocked::Room { needed, reads, .. } => self.has_room(needed, reads),
-            Blocked::Return => true,
+            Blocked::Way | Blocked::Merge => true,
         };
         if self.may_go {
             self.next_lookup = self.next_lookup.max(self.settings.domain.cycle(now));
         }
+    }
+}
+
+/// Notes the passage of a traced packet through the port of a slice, the `sub`th of its partition.
+#[inline]
+fn note_port(hops: &mut Vec<Hop>, domain: Domain, sub: u32, packet: Option<&Packet>) {
+    if let Some(packet) = packet
+        && packet.traced
+    {
+        let (reached, passed) = (domain.core(packet.reached), domain.core(packet.arrival));
+        Way::of(hops, (packet.sm, packet.id), packet.sectors).slice_port(sub, reached, passed);
     }
 }

@@ -21,14 +21,27 @@ pub struct SliceStatistics {
     pub(crate) merged: u64,
     pub(crate) allocated_by_write: u64,
     pub(crate) blocked: u64,
+    /// Sectors that became dirty.
+    pub(crate) dirtied: u64,
     /// Sectors sent to the DRAM because their line was replaced.
     pub(crate) written_back: u64,
+    /// Those of which only some bytes were there: written with a mask.
+    pub(crate) written_back_partly: u64,
     /// Sectors that the DRAM does not have yet; looked up when statistics are asked for.
     pub(crate) dirty: u64,
-    /// Most packets that waited for a lookup, the one looked up among them.
+    /// Most packets that stood in front of the lookup, the one looked up among them. This and the next
+    /// three are taken from the queues when statistics are asked for.
     pub(crate) queue_most: u64,
+    /// Most packets that waited in the network for a place there.
+    pub(crate) network_most: u64,
+    /// Most replies that waited for the port into the reply network.
+    pub(crate) reply_queue_most: u64,
     /// Most packets to the DRAM that waited for room there.
     pub(crate) miss_queue_most: u64,
+    /// Most places at one channel that were held.
+    pub(crate) dram_places_most: u64,
+    /// Most data of one channel that had come and were not taken yet.
+    pub(crate) fill_queue_most: u64,
     /// Most sectors that were awaited from the DRAM.
     pub(crate) mshrs_most: u64,
     /// Most L2 cycles that a reply waited for the port into the reply network.
@@ -326,15 +339,30 @@ counters! {
         l2_write_allocations, "l2_write_allocations", sum, Count, |s| s.allocated_by_write;
         /// Packets that found no room and held up their slice.
         l2_blocked, "l2_lookups_blocked", sum, Count, |s| s.blocked;
+        /// Times that a sector came to hold what DRAM does not: each is written back, flushed or still dirty.
+        l2_dirtied, "l2_sectors_dirtied", sum, Sectors, |s| s.dirtied;
         /// Sectors sent to DRAM because their line was replaced.
         l2_written_back, "l2_sectors_written_back", sum, Sectors, |s| s.written_back;
+        /// Those of them of which some bytes were never there; their bursts mask those.
+        l2_written_back_partly, "l2_sectors_written_back_partly", sum, Sectors, |s| s.written_back_partly;
         /// Sectors that L2 has and DRAM does not, in the end; their way there takes no time in the model.
         l2_dirty, "l2_sectors_dirty", sum, Sectors, |s| s.dirty;
-        /// High-water mark of a slice's queue: packets at its port or in front of its lookup. At most what
-        /// all SMs have credits for.
+        /// High-water mark of a slice's queue: packets in front of its lookup; `l2.queue` at most.
         l2_queue_most, "l2_queue_packets", max, Count, |s| s.queue_most;
+        /// High-water mark of the packets that wait in the request network for a place in a slice's queue; at
+        /// most what all SMs have credits for.
+        crossbar_queue_most, "crossbar_request_packets", max, Count, |s| s.network_most;
+        /// High-water mark of a slice's replies in front of its port into the reply network;
+        /// `l2.reply_queue` at most.
+        l2_reply_queue_most, "l2_reply_queue_packets", max, Count, |s| s.reply_queue_most;
         /// High-water mark of a slice's misses that wait for room at the DRAM; `l2.miss_queue` at most.
         l2_miss_queue_most, "l2_miss_queue_packets", max, Count, |s| s.miss_queue_most;
+        /// High-water mark of a slice's requests under way to one DRAM channel, in it, or back; a slice's share
+        /// of `dram.queue` + `dram.return_queue` at most.
+        l2_dram_places_most, "l2_dram_requests", max, Count, |s| s.dram_places_most;
+        /// High-water mark of the bursts of one DRAM channel that have come to a slice and wait to be taken;
+        /// the same share at most.
+        l2_fill_queue_most, "l2_fill_queue_bursts", max, Count, |s| s.fill_queue_most;
         /// High-water mark of the sectors that a slice awaits from the DRAM; `l2.mshrs` at most.
         l2_mshrs_most, "l2_mshrs_used", max, Count, |s| s.mshrs_most;
         /// Longest time that a reply waited at its slice for the port into the reply network.
@@ -370,6 +398,9 @@ counters! {
         /// Bytes that were dirty in L2 when a host copy displaced them; their way to DRAM takes no time in the
         /// model.
         l2_flushed_bytes, "l2_bytes_flushed.sum", Bytes;
+        /// High-water mark of the replies that wait in the reply network for the port of one SM, the one that
+        /// passes it among them; at most four for each of the SM's packets without an answer.
+        sm_replies_most, "crossbar_reply_packets.max", Count;
         /// Longest time that a reply waited in the reply network for the port of its SM.
         sm_reply_wait_most, "crossbar_reply_port_wait.max", Cycles;
     }

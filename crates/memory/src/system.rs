@@ -75,6 +75,8 @@ impl MemorySystem {
             mshrs: l2.mshrs as usize,
             mshr_merges: l2.mshr_merges as u32,
             miss_queue: l2.miss_queue as usize,
+            request_queue: l2.queue as usize,
+            reply_queue: l2.reply_queue as usize,
             data_rate: DataRate::new(crossbar.slice_rate),
             lookup_latency: l2.lookup_latency,
             dram_latency: dram.fixed_latency,
@@ -205,7 +207,6 @@ impl MemorySystem {
             partitions
                 .iter_mut()
                 .flat_map(|partition| &mut partition.slices)
-                .map(|(_, slice)| slice)
         }
         let kept: Vec<L2Tags> = slices(&mut self.partitions).map(Slice::take_tags).collect();
         self.clear();
@@ -228,7 +229,7 @@ impl MemorySystem {
         for line in first..=*lines.end() {
             let place = map.place(Line(line));
             let partition = &mut self.partitions[place.partition as usize];
-            let (_, slice) = &mut partition.slices[place.sub as usize];
+            let slice = &mut partition.slices[place.sub as usize];
             let written = slice.fill(line, place.local);
             self.past.l2_flushed_bytes += u64::from(written) * source::Sector::BYTES;
         }
@@ -240,7 +241,7 @@ impl MemorySystem {
     pub fn statistics(&self) -> MemoryStatistics {
         let mut statistics = self.past;
         for partition in &self.partitions {
-            for (_, slice) in &partition.slices {
+            for slice in &partition.slices {
                 statistics.add_slice(&slice.counted());
             }
             for channel in &partition.channels {
@@ -249,6 +250,7 @@ impl MemorySystem {
         }
         for port in &self.sm_ports {
             statistics.sm_reply_wait_most = statistics.sm_reply_wait_most.max(port.wait_most);
+            statistics.sm_replies_most = statistics.sm_replies_most.max(port.most);
         }
         statistics
     }
@@ -259,7 +261,7 @@ impl MemorySystem {
     /// [`reset_statistics`]: MemorySystem::reset_statistics
     pub fn slice_counts(&self) -> Vec<InstanceCounts> {
         let slices = self.partitions.iter().flat_map(|p| &p.slices);
-        let counted: Vec<_> = slices.map(|(_, slice)| slice.counted()).collect();
+        let counted: Vec<_> = slices.map(Slice::counted).collect();
         of_slices(&counted)
     }
 
@@ -278,8 +280,10 @@ impl MemorySystem {
     pub fn take_hops(&mut self) -> Vec<Hop> {
         let mut hops = std::mem::take(&mut self.hops);
         for (number, partition) in (0..).zip(&mut self.partitions) {
-            for (_, slice) in &mut partition.slices {
-                hops.extend(slice.hops.drain(..).map(|hop| in_partition(hop, number)));
+            for slice in &mut partition.slices {
+                let each = self.settings.map.slices_per_partition;
+                let own = slice.hops.drain(..);
+                hops.extend(own.map(|hop| in_partition(hop, number, each)));
             }
         }
         hops.sort_by_key(|hop| (hop.start, hop.end, hop.structure, hop.sectors));
@@ -290,22 +294,22 @@ impl MemorySystem {
     pub fn reset_statistics(&mut self) {
         self.past = MemoryStatistics::default();
         for partition in &mut self.partitions {
-            for (_, slice) in &mut partition.slices {
-                slice.statistics = Default::default();
+            for slice in &mut partition.slices {
+                slice.reset_statistics();
             }
             for channel in &mut partition.channels {
                 channel.statistics = Default::default();
             }
         }
         for port in &mut self.sm_ports {
-            port.wait_most = 0;
+            port.reset_statistics();
         }
     }
 
     /// Whether every request has been answered and every reply handed over.
     pub fn is_idle(&self) -> bool {
         let mut slices = self.partitions.iter().flat_map(|p| &p.slices);
-        slices.all(|(_, slice)| slice.is_idle())
+        slices.all(Slice::is_idle)
     }
 
     fn clear(&mut self) {
@@ -356,8 +360,9 @@ impl MemorySystem {
                     _ => 1,
                 };
                 let packet = Packet {
-                    arrival: request.cycle.0 + latency,
-                    waited: 0,
+                    // In core cycles, until the order of all is known.
+                    reached: request.cycle.0 + latency,
+                    arrival: 0,
                     line: request.line.0,
                     local: place.local,
                     id: request.id.0,
@@ -365,14 +370,14 @@ impl MemorySystem {
                     cost,
                     kind: request.kind,
                     sectors: request.sectors,
-                    whole: request.whole,
+                    bytes: request.bytes,
                     traced: request.traced,
                 };
                 if let Some(deferred) = request.deferred {
                     let sectors = (0..Line::SECTORS).filter(|s| request.sectors >> s & 1 == 1);
                     self.deferred.extend(sectors.map(|sector| {
                         let performed = Performed {
-                            cycle: Cycle(packet.arrival),
+                            cycle: Cycle(packet.reached),
                             sm: source::SmId(packet.sm),
                             token: deferred.token,
                             sector: deferred.virtual_line.sector(sector),
@@ -385,35 +390,26 @@ impl MemorySystem {
             }
             requests.clear();
         }
-        let (rate, domain) = (self.settings.data_rate, self.settings.domain);
+        let domain = self.settings.domain;
         let mut earliest = u64::MAX;
-        for &index in self.order.of(&self.requests, |(packet, _)| packet.arrival) {
-            let (mut packet, place_of) = self.requests[index as usize];
-            let (partition, sub) = place_of;
-            let partition = &mut self.partitions[usize::from(partition)];
-            let (port, slice) = &mut partition.slices[usize::from(sub)];
-            let cycles = match packet.kind {
-                RequestKind::Write => rate.cycles(packet.sectors.count_ones()),
-                _ => 1,
-            };
-            let left = packet.arrival - latency;
-            let reached = domain.cycle(packet.arrival);
-            packet.arrival = port.take(reached, cycles);
-            packet.waited = (packet.arrival - reached) as u32;
+        for &index in self.order.of(&self.requests, |(packet, _)| packet.reached) {
+            let (mut packet, place) = self.requests[index as usize];
+            let reached = packet.reached;
+            packet.reached = domain.cycle(reached);
             if packet.traced {
-                let slice = u32::from(place_of.0) * self.settings.map.slices_per_partition
-                    + u32::from(place_of.1);
-                Way::of(&mut self.hops, packet.id, packet.sectors).request_network(
+                let slice = u32::from(place.0) * self.settings.map.slices_per_partition
+                    + u32::from(place.1);
+                Way::of(&mut self.hops, (packet.sm, packet.id), packet.sectors).request_network(
                     slice,
-                    left,
-                    domain.core(reached),
-                    domain.core(packet.arrival),
+                    reached - latency,
+                    domain.core(packet.reached),
                 );
             }
-            slice.push(packet);
-            let arrival = domain.core(packet.arrival);
-            partition.next = partition.next.min(arrival);
-            earliest = earliest.min(arrival);
+            let partition = &mut self.partitions[usize::from(place.0)];
+            partition.slices[usize::from(place.1)].push(packet);
+            let from = domain.core(packet.reached);
+            partition.next = partition.next.min(from);
+            earliest = earliest.min(from);
         }
         self.next = self.next.min(earliest.saturating_add(self.reply_latency()));
         // Already in the order (SM, sequence).
@@ -439,13 +435,13 @@ impl MemorySystem {
         let mut next = u64::MAX;
         for partition in &mut self.partitions {
             next = next.min(partition.next.saturating_add(reply_latency));
-            for (_, slice) in &mut partition.slices {
-                while let Some(&departure) = slice.outbox.front() {
+            for slice in &mut partition.slices {
+                while let Some(&departure) = slice.replies.outbox.front() {
                     if departure.cycle >= complete {
                         next = next.min(departure.cycle + hop);
                         break;
                     }
-                    slice.outbox.pop_front();
+                    slice.replies.outbox.pop_front();
                     self.departures.push(departure);
                 }
             }
@@ -459,7 +455,12 @@ impl MemorySystem {
             };
             let reply = self.sm_ports[sm].take(departure.cycle + hop, cycles, departure);
             if departure.traced {
-                Way::of(&mut self.hops, departure.id, departure.sectors).reply_network(
+                Way::of(
+                    &mut self.hops,
+                    (departure.sm, departure.id),
+                    departure.sectors,
+                )
+                .reply_network(
                     departure.cycle,
                     departure.cycle + hop,
                     reply.cycle.0,
@@ -472,20 +473,25 @@ impl MemorySystem {
 }
 
 /// A step in a partition, which does not know its number.
-fn in_partition(hop: Hop, partition: u32) -> Hop {
+fn in_partition(hop: Hop, partition: u32, slices: u32) -> Hop {
     match hop.chosen {
         Chosen::Bank {
             channel,
             bank,
             row,
-            open,
+            column,
+            state,
             ..
         } => hop.chosen(Chosen::Bank {
             controller: partition,
             channel,
             bank,
             row,
-            open,
+            column,
+            state,
+        }),
+        Chosen::Slice { slice } => hop.chosen(Chosen::Slice {
+            slice: partition * slices + slice,
         }),
         _ => hop,
     }

@@ -4,7 +4,12 @@ mod driver;
 
 use driver::{gpu, replay, request};
 use memory::{MemorySystem, Unit};
-use source::{Request, RequestKind};
+use source::{ByteMask, Request, RequestKind};
+
+/// Bytes of one sector of its line.
+fn bytes(sector: u64, mask: ByteMask) -> [ByteMask; 4] {
+    std::array::from_fn(|place| if place as u64 == sector % 4 { mask } else { 0 })
+}
 
 fn run(requests: Vec<Request>) -> driver::Replayed {
     let a6000 = gpu("rtx-a6000", &[]);
@@ -82,7 +87,7 @@ fn what_does_not_fit_is_written_back_once() {
 #[test]
 fn a_sector_written_in_part_is_fetched_when_read() {
     let part = |cycle, id, sector| Request {
-        whole: 0,
+        bytes: bytes(sector, 0xffff),
         ..request(cycle, 0, id, RequestKind::Write, sector)
     };
     let read = |cycle, id, sector| request(cycle, 0, id, RequestKind::Read, sector);
@@ -97,6 +102,58 @@ fn a_sector_written_in_part_is_fetched_when_read() {
         got.statistics.dram_reads, 0,
         "a whole sector needs no fetch"
     );
+}
+
+/// A thread that fills a sector with four stores of 8 bytes leaves nothing to be fetched.
+#[test]
+fn stores_that_fill_a_sector_together_read_nothing() {
+    let quarter = |n: u64, part: u32, sector| Request {
+        bytes: bytes(sector, 0xff << (8 * part)),
+        ..request(n * 10, 0, n as u32, RequestKind::Write, sector)
+    };
+    let read = |id| request(5000, 0, id, RequestKind::Read, 6);
+    for (parts, fetched) in [
+        (&[0, 1, 2, 3][..], 0),
+        (&[3, 0, 2, 1], 0),
+        (&[0, 1, 2], 1),
+        (&[0, 1, 2, 2], 1),
+        (&[0, 1, 2, 2, 3], 0),
+    ] {
+        let stores = (0..).zip(parts).map(|(n, &part)| quarter(n, part, 6));
+        let got = run(stores.chain([read(99)]).collect());
+        let s = got.statistics;
+        assert_eq!(s.dram_reads, fetched, "{parts:?}");
+        assert_eq!((s.l2_read_hits, s.l2_read_misses), (1 - fetched, fetched));
+        assert_eq!(s.l2_dirty, 1);
+    }
+    // Single bytes, each by itself.
+    for missing in [None, Some(0), Some(13), Some(31)] {
+        let byte = |n: u64| Request {
+            bytes: bytes(6, 1 << n),
+            ..request(n * 10, 0, n as u32, RequestKind::Write, 6)
+        };
+        let stores = (0..32).filter(|&n| Some(n) != missing).map(byte);
+        let got = run(stores.chain([read(99)]).collect());
+        assert_eq!(got.statistics.dram_reads, u64::from(missing.is_some()));
+    }
+}
+
+/// What is written back of a sector that was never read is a burst as any other; its mask spares the rest.
+#[test]
+fn a_sector_written_in_part_is_written_back_with_a_mask() {
+    let n = 2 * (6 << 20) / 32;
+    let got = run((0..n)
+        .map(|n| Request {
+            bytes: bytes(n, if n % 3 == 0 { 0xff0 } else { u32::MAX }),
+            ..request(n, 0, n as u32, RequestKind::Write, n)
+        })
+        .collect());
+    let s = got.statistics;
+    assert_eq!(s.dram_writes, s.l2_written_back);
+    assert_eq!(s.dram_writes, n / 2);
+    assert_eq!(s.dram_reads, 0);
+    let share = s.l2_written_back_partly as f64 / s.l2_written_back as f64;
+    assert!((0.33..0.34).contains(&share), "{share}");
 }
 
 #[test]

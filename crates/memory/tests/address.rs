@@ -90,6 +90,33 @@ fn aligned_blocks_of_72_mib_fill_every_set_exactly() {
     assert!(most > Some(&16) && most <= Some(&20), "other bases do not");
 }
 
+/// MODEL.md §8.2: a row of a bank is 1 KiB: 32 columns of 32 bytes.
+#[test]
+fn a_row_of_the_rtx_4090_is_1_kib_in_each_of_16_banks() {
+    let map = map("rtx-4090");
+    let mut columns = std::collections::HashMap::new();
+    for line in (0..8 * MIB / Line::BYTES).map(Line) {
+        let place = map.place(line);
+        for sector in 0..4 {
+            let at = map.coordinates(place.local, place.sub, sector);
+            *columns
+                .entry((place.partition, at.channel, at.bank, at.row))
+                .or_insert(0) += 1;
+        }
+    }
+    // But for rows at the end of the block, which it fills in part.
+    let full = columns.values().filter(|&&count| count == 32).count();
+    assert!(columns.values().all(|&count| count <= 32));
+    assert!(
+        full * 100 > columns.len() * 95,
+        "{full} of {}",
+        columns.len()
+    );
+    let banks: std::collections::HashSet<_> = columns.keys().map(|key| key.2).collect();
+    let channels: std::collections::HashSet<_> = columns.keys().map(|key| (key.0, key.1)).collect();
+    assert_eq!((banks.len(), channels.len()), (16, 24));
+}
+
 /// Lines of a controller lie in its DRAM without gap or overlap, and the sectors of a line in one
 /// row.
 #[test]

@@ -286,7 +286,7 @@ fn data_ports_are_busy_for_as_many_cycles_as_a_packet_has_data() {
         // One SM writes a line, then many read it in one cycle, then one SM reads many lines.
         let line = |cycle, sm, id, kind, line: u64| Request {
             sectors: source::Line::WHOLE,
-            whole: source::Line::WHOLE,
+            bytes: driver::whole(kind, source::Line::WHOLE),
             ..request(cycle, sm, id, kind, line * 4)
         };
         for n in 0..64 {

@@ -1,11 +1,13 @@
 //! Neither the length of windows nor the number of threads changes anything (DESIGN.md H6, W1).
 
 mod driver;
+mod laws;
 
 use driver::{Mix, Replayed, gpu, replay, stream};
+use laws::traffic;
 use memory::MemorySystem;
 use proptest::prelude::*;
-use source::{Cycle, Deferred, Line, Request, RequestId, RequestKind, SmId, Token};
+use source::{Request, RequestKind};
 
 /// A small memory side, so that everything fills up: few sets, entries and places.
 fn small(name: &str) -> hardware::Gpu {
@@ -34,85 +36,6 @@ fn small(name: &str) -> hardware::Gpu {
     gpu.set(&format!("memory.l2_size={size}"))
         .expect("an override");
     gpu
-}
-
-fn kinds() -> impl Strategy<Value = RequestKind> {
-    prop_oneof![
-        4 => Just(RequestKind::Read),
-        4 => Just(RequestKind::Write),
-        1 => Just(RequestKind::Atomic),
-        1 => Just(RequestKind::Reduction),
-        1 => Just(RequestKind::Instruction),
-        1 => Just(RequestKind::Constant),
-    ]
-}
-
-prop_compose! {
-    /// Requests of a few SMs to few sectors, in bursts and with gaps.
-    fn traffic()(
-        spread in prop_oneof![Just(16_u64), Just(1024), Just(1 << 28)],
-        items in prop::collection::vec(
-            (
-                0_u16..6,
-                prop_oneof![6 => 0_u64..2, 2 => 2_u64..40, 1 => 100_u64..1500],
-                kinds(), any::<u64>(), 1_u8..=15, 0_u8..=15, 1_u8..=32, any::<bool>(), any::<bool>(),
-            ),
-            1..600,
-        ),
-    ) -> Vec<Vec<Request>> {
-        let mut all = vec![Vec::new(); 68];
-        let mut now = [0_u64; 6];
-        for (n, (sm, gap, kind, line, sectors, whole, lanes, deferred, traced)) in items.into_iter().enumerate() {
-            now[usize::from(sm)] += gap;
-            all[usize::from(sm)].push(Request {
-                cycle: Cycle(now[usize::from(sm)]),
-                sm: SmId(sm),
-                id: RequestId(n as u32),
-                kind,
-                line: Line(line % spread),
-                sectors,
-                whole: if kind == RequestKind::Write { whole & sectors } else { 0 },
-                lanes,
-                deferred: deferred.then_some(Deferred {
-                    token: Token(n as u32),
-                    virtual_line: Line((line % spread) ^ 0x7000),
-                }),
-                traced,
-            });
-        }
-        all
-    }
-}
-
-fn check_conservation(traffic: &[Vec<Request>], got: &Replayed) {
-    // By sector.
-    let mut sent: Vec<(usize, u32, u8)> = Vec::new();
-    let mut answered: Vec<(usize, u32, u8)> = Vec::new();
-    let each = |sectors: u8| (0..4).filter(move |sector| sectors >> sector & 1 == 1);
-    for (sm, requests) in traffic.iter().enumerate() {
-        for request in requests {
-            sent.extend(each(request.sectors).map(|sector| (sm, request.id.0, sector)));
-        }
-        for reply in &got.replies[sm] {
-            answered.extend(each(reply.sectors).map(|sector| (sm, reply.id.0, sector)));
-        }
-        assert!(got.replies[sm].is_sorted(), "replies by (cycle, id)");
-    }
-    sent.sort_unstable();
-    answered.sort_unstable();
-    assert_eq!(sent, answered, "every sector is answered once");
-    let s = &got.statistics;
-    assert_eq!(s.l2_lookups, sent.len() as u64);
-    assert_eq!(
-        s.l2_requests,
-        traffic.iter().map(Vec::len).sum::<usize>() as u64
-    );
-    assert_eq!(s.l2_hits + s.l2_misses, s.l2_lookups);
-    assert_eq!(
-        s.l2_reads + s.l2_writes + s.l2_atomics + s.l2_reductions,
-        s.l2_lookups
-    );
-    assert_eq!(s.dram_reads, s.l2_misses - s.l2_merged);
 }
 
 fn check_performed(memory: &MemorySystem, traffic: &[Vec<Request>], got: &Replayed) {
@@ -159,7 +82,7 @@ proptest! {
 
     #[test]
     fn windows_never_matter(
-        traffic in traffic(),
+        traffic in traffic(68, 6, None),
         lengths in prop::collection::vec(1_u64..=200, 1..20),
         two_per_cycle in any::<bool>(),
     ) {
@@ -175,7 +98,7 @@ proptest! {
                 n += 1;
                 windows[n % windows.len()]
             }, 1);
-            check_conservation(&traffic, &got);
+            laws::check(&memory, &traffic, &got);
             check_performed(&memory, &traffic, &got);
             got
         };

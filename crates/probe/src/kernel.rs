@@ -91,11 +91,7 @@ pub fn texts() -> Vec<(&'static str, String, Load)> {
             Load::PastL1,
         ),
         ("touch", include_str!("kernels/touch.sass"), Load::PastL1),
-        (
-            "contend",
-            include_str!("kernels/contend.sass"),
-            Load::PastL1,
-        ),
+        ("weigh", crate::counters::WEIGH, Load::PastL1),
         ("gather", include_str!("kernels/gather.sass"), Load::PastL1),
         (
             "atomics",

@@ -1,13 +1,14 @@
 //! The SM's door to the memory side: packets out, so many per cycle, and who waits for each answer.
 
 use crate::memory_unit::translation::Translation;
-use source::{Cycle, Deferred, Line, Request, RequestId, RequestKind, Sector, SectorMask, SmId};
+use source::{
+    ByteMask, Cycle, Deferred, Line, Request, RequestId, RequestKind, Sector, SectorMask, SmId,
+};
 
 hardware::parameters! {
     /// The SM's port into the request network.
     pub struct PortParameters = "sm_port" {
-        /// Packets without an answer that an SM may have: its credits. Further ones are held back, but
-        /// for the lines of the L1 instruction and constant cache, whose clients bound them.
+        /// Packets without an answer that an SM may have: its credits. Further ones are held back.
         outstanding: u32, "packets", 64..=65536;
         /// Packets (one line each) that leave the SM per cycle.
         lines_per_cycle: u64, "packets/cycle", 1..=8;
@@ -47,8 +48,8 @@ pub struct Packet {
     pub line: Line,
     /// The sectors of it.
     pub sectors: SectorMask,
-    /// Those that a write covers wholly.
-    pub whole: SectorMask,
+    /// The bytes of each that a write writes.
+    pub bytes: [ByteMask; Line::SECTORS as usize],
     /// Updates that it carries, for an atomic.
     pub lanes: u8,
     /// What the side of the values needs, for a deferred operation.
@@ -65,7 +66,7 @@ impl Packet {
             kind,
             line,
             sectors,
-            whole: 0,
+            bytes: [0; Line::SECTORS as usize],
             lanes: 1,
             deferred: None,
             traced: false,
@@ -159,6 +160,7 @@ impl Port {
             index
         };
         self.in_flight += 1;
+        debug_assert!(self.in_flight <= self.limit, "a packet without a credit");
         self.sent += 1;
         let (line, now) = match packet.kind {
             RequestKind::Instruction | RequestKind::Constant => {
@@ -188,7 +190,7 @@ impl Port {
             kind: packet.kind,
             line,
             sectors: packet.sectors,
-            whole: packet.whole,
+            bytes: packet.bytes,
             lanes: packet.lanes,
             deferred: packet.deferred,
             traced: packet.traced,

@@ -347,6 +347,12 @@ impl Sm {
                 }
                 _ => {}
             }
+            if self.level1.is_stalled() {
+                self.level1.retry(&mut self.wheel, &mut self.port, now);
+                if self.walk.is_some() {
+                    self.walk_level1();
+                }
+            }
             if !self.unit.retry.is_empty() {
                 self.retry_accesses();
             }
@@ -477,6 +483,9 @@ impl Sm {
                 let (wheel, port) = (&mut self.wheel, &mut self.port);
                 self.level1
                     .arrive(wheel, port, line, bytes, sub_core, purpose, self.now);
+                if self.walk.is_some() {
+                    self.walk_level1();
+                }
             }
             Event::LinkReply {
                 line,
@@ -485,7 +494,16 @@ impl Sm {
             } => {
                 self.line_arrives(line, sub_core, Purpose::from_number(purpose));
             }
-            Event::LineFills { miss } => self.level1.fill(&mut self.wheel, miss, self.now),
+            Event::LineFills { miss } => {
+                self.level1.fill(&mut self.wheel, miss, self.now);
+                if self.level1.is_stalled() {
+                    let (wheel, port) = (&mut self.wheel, &mut self.port);
+                    self.level1.retry(wheel, port, self.now);
+                    if self.walk.is_some() {
+                        self.walk_level1();
+                    }
+                }
+            }
             Event::Float64HandOver { sub_core } => self.float64_hand_over(sub_core as usize),
         }
     }
@@ -549,6 +567,8 @@ impl Sm {
             .max(translation.most_refills);
         self.statistics.packets += std::mem::take(&mut self.port.sent);
         self.statistics.packets_most = self.port.most();
+        self.statistics.instruction_missing_most = self.level1.missing_most;
+        self.statistics.instruction_stalled_most = self.level1.stalled_most;
         self.statistics.l1_missing_most = self.unit.l1d.missing_most;
         self.statistics.port_cycles += std::mem::take(&mut self.port.busy_cycles);
     }

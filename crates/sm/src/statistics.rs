@@ -127,6 +127,10 @@ pub struct SmStatistics {
     pub packets_most: u64,
     /// Most sectors missing in L1D at once, of one SM.
     pub l1_missing_most: u64,
+    /// Most lines missing in the L1 instruction and constant cache at once, of one SM.
+    pub instruction_missing_most: u64,
+    /// Most requests at once that found no room there, of one SM.
+    pub instruction_stalled_most: u64,
 }
 
 impl SmStatistics {
@@ -170,5 +174,11 @@ impl SmStatistics {
         self.port_cycles += other.port_cycles;
         self.packets_most = self.packets_most.max(other.packets_most);
         self.l1_missing_most = self.l1_missing_most.max(other.l1_missing_most);
+        self.instruction_missing_most = self
+            .instruction_missing_most
+            .max(other.instruction_missing_most);
+        self.instruction_stalled_most = self
+            .instruction_stalled_most
+            .max(other.instruction_stalled_most);
     }
 }

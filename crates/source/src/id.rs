@@ -82,6 +82,9 @@ impl Sector {
     }
 }
 
+/// A set of the bytes of a sector, bit i = byte i.
+pub type ByteMask = u32;
+
 /// A 128-byte line of device memory: byte address divided by 128.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub struct Line(pub u64);

@@ -20,9 +20,10 @@ pub use describe::describe;
 pub use description::{ConstantUse, Description, MemoryKind, MemoryShape, Scope, Special};
 pub use effect::{Access, Effect, Operation, Space};
 pub use fault::{Fault, FaultKind};
-pub use hop::{Chosen, Found, Hop, Structure, Wait};
+pub use hop::{Chosen, Found, Hop, RowState, Structure, Wait};
 pub use id::{
-    CtaSlot, Cycle, LaneMask, Line, Pc, Sector, SectorMask, SmId, Token, WarpMask, WarpSlot,
+    ByteMask, CtaSlot, Cycle, LaneMask, Line, Pc, Sector, SectorMask, SmId, Token, WarpMask,
+    WarpSlot,
 };
 pub use pages::PageTable;
 pub use port::{Deferred, Performed, Reply, Request, RequestId, RequestKind};

@@ -1,6 +1,6 @@
 //! What crosses between an SM and the memory side: addresses and kinds, never values (DESIGN.md V6).
 
-use crate::id::{Cycle, Line, Sector, SectorMask, SmId, Token};
+use crate::id::{ByteMask, Cycle, Line, Sector, SectorMask, SmId, Token};
 
 /// Names a request of one SM until its last reply. Chosen and reused by the SM.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -38,8 +38,8 @@ pub struct Request {
     pub line: Line,
     /// The sectors of the line that it touches, at least one.
     pub sectors: SectorMask,
-    /// Writes: those of the sectors of which every byte is written. Others: 0.
-    pub whole: SectorMask,
+    /// Writes: the bytes of each sector that are written; none of sectors that are not touched. Others: 0.
+    pub bytes: [ByteMask; Line::SECTORS as usize],
     /// Lanes merged into this packet (atomics and reductions: how many updates it carries), at least 1.
     pub lanes: u8,
     /// Set if the packet belongs to a deferred operation: the slice reports when it performs it.

@@ -125,6 +125,50 @@ fn c12_a_semaphore_between_more_ctas_than_fit_comes_to_its_end() {
     }
 }
 
+/// Every thread adds one to the same word.
+const ONE_WORD: &str = "\
+.arch sm_86
+.kernel one_word
+.param 8 word
+    MOV R2, c[0x0][word] ;
+    MOV R3, c[0x0][0x164] ;
+    MOV R4, 0x1 ;
+    RED.E.ADD.STRONG.GPU [R2.64], R4 ;
+    EXIT ;
+";
+
+/// REGRESSIONS M1: 163,840 atomics of one word are 10,240 of L2, sixteen lanes in each, and its slice takes
+/// one in a cycle.
+#[test]
+fn m1_atomics_of_one_word_are_not_served_lane_by_lane() {
+    let folder = tempfile::tempdir().unwrap();
+    let cubin = assembled(folder.path(), "one_word", ONE_WORD);
+    let out = folder.path().join("word");
+    let dump = format!("word={}", out.display());
+    let launches = told(&[
+        &cubin,
+        "--gpu",
+        "rtx-a6000",
+        "--grid",
+        "640",
+        "--block",
+        "256",
+        "--arg",
+        "word=u32:1:zero",
+        "--dump",
+        &dump,
+    ]);
+    assert_eq!(std::fs::read(&out).unwrap(), 163_840_u32.to_le_bytes());
+    let launch = &launches[0];
+    assert_eq!(metric(launch, "lts__t_sectors_op_red.sum"), 10_240);
+    assert_eq!(
+        metric(launch, "lts__t_requests_srcunit_tex_op_red.sum"),
+        10_240
+    );
+    let cycles = launch["cycles"].as_u64().unwrap();
+    assert!((10_240..14_000).contains(&cycles), "{cycles} cycles");
+}
+
 /// REGRESSIONS C14: products of every size end, with the right result.
 #[test]
 fn c14_products_of_growing_size_end() {

@@ -72,6 +72,74 @@ fn lookups_add_up(launch: &Value, place: &str) {
     }
 }
 
+/// What L2 lacks comes from the DRAM, what it holds alone gets there or is left.
+fn beyond_l2(launch: &Value, first: bool, place: &str) {
+    let sectors = |name: &str| metric(launch, &format!("{name}.sum"));
+    assert_eq!(
+        sectors("dram__sectors_read"),
+        sectors("lts__t_sectors_lookup_miss") - sectors("l2_sectors_merged"),
+        "{place}"
+    );
+    assert_eq!(
+        sectors("dram__sectors_write"),
+        sectors("l2_sectors_written_back"),
+        "{place}"
+    );
+    assert!(sectors("l2_sectors_written_back_partly") <= sectors("l2_sectors_written_back"));
+    if first {
+        // Later launches find what earlier ones left.
+        assert_eq!(
+            sectors("l2_sectors_dirtied"),
+            sectors("l2_sectors_written_back")
+                + sectors("l2_sectors_dirty")
+                + sectors("l2_bytes_flushed") / 32,
+            "{place}"
+        );
+    }
+    // Every packet of data is translated once, and none of the others.
+    assert_eq!(
+        sectors("tlb_lookups"),
+        sectors("lts__t_requests_srcunit_tex"),
+        "{place}"
+    );
+}
+
+/// No queue grows beyond its places.
+fn queues_end(launch: &Value, gpu: &str, place: &str) {
+    let gpu = hardware::Gpu::load(gpu).unwrap();
+    let number = |key: &str| match gpu.value(key) {
+        Ok(&hardware::Value::Integer(value)) => value as u64,
+        other => panic!("{key}: {other:?}"),
+    };
+    let credits = number("sm_port.outstanding");
+    let places = number("dram.queue") + number("dram.return_queue");
+    let share = places / number("l2.slices_per_partition");
+    for (mark, bound) in [
+        ("l1tex_packets_under_way", credits),
+        ("l1d_sectors_missing", number("l1_data_cache.outstanding")),
+        (
+            "l1i_lines_missing",
+            number("l1_instruction_cache.outstanding"),
+        ),
+        (
+            "l1i_requests_stalled",
+            number("l1_instruction_cache.link") + 1,
+        ),
+        ("crossbar_request_packets", credits * number("card.sms")),
+        ("l2_queue_packets", number("l2.queue")),
+        ("l2_reply_queue_packets", number("l2.reply_queue")),
+        ("l2_miss_queue_packets", number("l2.miss_queue")),
+        ("l2_mshrs_used", number("l2.mshrs")),
+        ("l2_dram_requests", share),
+        ("l2_fill_queue_bursts", share),
+        ("dram_queue_requests", number("dram.queue")),
+        ("crossbar_reply_packets", 4 * credits),
+    ] {
+        let most = metric(launch, &format!("{mark}.max"));
+        assert!(most <= bound, "{place}: {mark}: {most} of {bound}");
+    }
+}
+
 /// Instances add up to what is told of all of them.
 fn instances_add_up(launch: &Value, place: &str) {
     for (kind, most) in [("sm", 200), ("slice", 200), ("channel", 200)] {
@@ -118,9 +186,11 @@ fn slots_and_accesses_add_up() {
                 continue;
             }
             let outcome = run(file, &["--gpu", gpu, "--per", "sm,slice,channel"]);
-            for launch in outcome.report.as_array().unwrap() {
+            for (number, launch) in outcome.report.as_array().unwrap().iter().enumerate() {
                 let place = format!("{} on {gpu}", file.display());
                 lookups_add_up(launch, &place);
+                beyond_l2(launch, number == 0, &place);
+                queues_end(launch, gpu, &place);
                 instances_add_up(launch, &place);
                 let cycles = launch["cycles"].as_u64().unwrap();
                 let schedulers = launch["schedulers"].as_u64().unwrap();

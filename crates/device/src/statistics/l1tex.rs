@@ -110,8 +110,10 @@ super::metrics! {
     "l1d_store_hits.sum", "sector", "Sector lookups of stores in L1D whose line was present.", |m| m.sm.l1_store_hits;
     "l1d_store_misses.sum", "sector", "Other sector lookups of stores in L1D.", |m| m.sm.l1_store_misses;
     "l1tex__m_l1tex2xbar_req_cycles_active.sum", "cycle", "Cycles in which an SM sent a packet to L2.", |m| m.sm.port_cycles;
-    "l1tex_packets_under_way.max", "packet", "High-water mark of an SM's packets to L2 without an answer; `sm_port.outstanding` at most, and the lines under way to the L1 instruction cache.", |m| m.sm.packets_most;
+    "l1tex_packets_under_way.max", "packet", "High-water mark of an SM's packets to L2 without an answer; `sm_port.outstanding` at most.", |m| m.sm.packets_most;
     "l1d_sectors_missing.max", "sector", "High-water mark of the sectors missing in an SM's L1D; `l1_data_cache.outstanding` at most.", |m| m.sm.l1_missing_most;
+    "l1i_lines_missing.max", "line", "High-water mark of the lines missing in an SM's L1 instruction and constant cache; `l1_instruction_cache.outstanding` at most.", |m| m.sm.instruction_missing_most;
+    "l1i_requests_stalled.max", "request", "High-water mark of requests to an SM's L1 instruction and constant cache that found no room; one more than `l1_instruction_cache.link` at most.", |m| m.sm.instruction_stalled_most;
     "tlb_lookups.sum", "packet", "Translations that packets of data looked for on their way out of the SM.", |m| m.sm.translations;
     "tlb_hits.sum", "packet", "Those at hand in the SM's translation buffer.", |m| m.sm.translation_hits;
     "tlb_misses.sum", "packet", "Those that waited for a refill.", |m| m.sm.translation_misses;

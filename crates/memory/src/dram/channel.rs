@@ -42,14 +42,20 @@ pub struct Note {
     pub left: u64,
     /// When it reached the channel's queue.
     pub arrived: u64,
-    /// Its bank and row.
+    /// Its bank and row, and the column: its burst of the row.
     pub bank: u8,
     pub row: u32,
+    pub burst: u16,
+    /// Whether it waited at the slice because the channel had no room for it.
+    pub waited_for_room: bool,
     /// Whether another row was closed for it, or it waited for a refresh.
     pub closed_another: bool,
     pub refreshed: bool,
-    /// When its row was opened, if it was not open.
+    /// When its row was opened, if it was not open, and whether for this read: it was the oldest.
     pub opened: Option<u64>,
+    pub oldest: bool,
+    /// When the row was opened that the column was read from.
+    pub open_since: u64,
     /// When its column was read, and how long until its data had come.
     pub column: u64,
     pub data: u64,
@@ -67,12 +73,13 @@ pub struct Link {
     pub notes: Vec<Note>,
 }
 
-/// Shows the traced reads that wait in a channel to `each`.
+/// Shows the traced reads that wait in a channel, with their slices, to `each`.
 #[inline]
-fn noted(links: &mut [Link], now: u64, mut each: impl FnMut(&mut Note)) {
-    for link in links.iter_mut().filter(|link| !link.notes.is_empty()) {
+fn noted(links: &mut [Link], now: u64, mut each: impl FnMut(u16, &mut Note)) {
+    for (slice, link) in (0..).zip(links) {
         let waiting = |note: &&mut Note| note.arrived <= now && note.column == u64::MAX;
-        link.notes.iter_mut().filter(waiting).for_each(&mut each);
+        let notes = link.notes.iter_mut().filter(waiting);
+        notes.for_each(|note| each(slice, note));
     }
 }
 
@@ -125,6 +132,9 @@ pub struct Channel {
     /// The direction in which data moved last.
     last: Direction,
     pub(crate) statistics: ChannelStatistics,
+    /// Every command with its cycle and the row of its bank before it.
+    #[cfg(test)]
+    given: Vec<(u64, Command, u32)>,
 }
 
 impl Channel {
@@ -151,6 +161,8 @@ impl Channel {
             direction: Direction::Read,
             last: Direction::Read,
             statistics: ChannelStatistics::default(),
+            #[cfg(test)]
+            given: Vec::new(),
         }
     }
 
@@ -286,6 +298,12 @@ impl Channel {
     }
 
     fn give(&mut self, command: Command, now: u64, links: &mut [Link]) {
+        #[cfg(test)]
+        {
+            let (Command::Column(_, bank) | Command::Activate(_, bank) | Command::Precharge(bank)) =
+                command;
+            self.given.push((now, command, self.banks.row(bank)));
+        }
         let t = &self.timing;
         match command {
             Command::Column(direction, bank) => {
@@ -313,6 +331,7 @@ impl Channel {
                     let mut notes = link.notes.iter_mut();
                     if let Some(note) = notes.find(|note| note.mshr == queued.mshr) {
                         (note.column, note.data) = (now, data);
+                        note.open_since = self.banks.open_since(bank);
                     }
                 }
                 let up = &mut link.up;
@@ -333,17 +352,20 @@ impl Channel {
                 self.turn();
             }
             Command::Activate(direction, bank) => {
-                self.banks.activate(
+                let oldest = self.banks.activate(
                     direction,
                     bank,
+                    now,
                     [now + t.rcd_read, now + t.rcd_write],
                     now + t.ras,
                     now + t.rc,
                 );
                 let (row, refreshed_until) = (self.banks.row(bank), self.refreshed_until);
-                noted(links, now, |note| {
+                noted(links, now, |slice, note| {
                     if (u32::from(note.bank), note.row) == (bank, row) {
                         note.opened = Some(now);
+                        note.oldest = direction == Direction::Read
+                            && (slice, note.mshr) == (oldest.slice, oldest.mshr);
                         note.refreshed = note.arrived < refreshed_until;
                     }
                 });
@@ -353,7 +375,7 @@ impl Channel {
             }
             Command::Precharge(bank) => {
                 self.banks.precharge(bank, now + t.rp);
-                noted(links, now, |note| {
+                noted(links, now, |_, note| {
                     note.closed_another |= u32::from(note.bank) == bank;
                 });
                 self.row_wake = 0;
@@ -383,5 +405,199 @@ impl Channel {
             }
         }
         next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hardware::{Gpu, MemoryParameters};
+
+    fn channel(gpu: &str) -> (Channel, Timing) {
+        let gpu = Gpu::load(gpu).expect("a GPU");
+        let p = DramParameters::load(&gpu).expect("a DRAM");
+        let memory = MemoryParameters::load(&gpu).expect("a memory");
+        let timing = Timing::new(&p, u64::from(memory.bits_per_command_cycle));
+        let clocks = Clocks::from_mhz(1.0, 1.0);
+        let never = DramParameters {
+            refresh_stall: None,
+            refresh_period: None,
+            ..p
+        };
+        let refresh = Refresh::new(&never, 1.0, 0, 1);
+        (Channel::new(&never, timing, clocks, refresh), timing)
+    }
+
+    fn arrival(command_cycle: u64, bank: u8, row: u32, mshr: u16, write: bool) -> Arrival {
+        Arrival {
+            command_cycle,
+            row,
+            mshr,
+            bank,
+            write,
+        }
+    }
+
+    /// The reads in the order in which their columns are read, each with the cycle of its return.
+    fn order(channel: &mut Channel, arrivals: Vec<Arrival>) -> Vec<u16> {
+        let mut links = [Link::default()];
+        links[0].down.extend(arrivals);
+        channel.run(1 << 20, &mut links);
+        links[0].up.iter().filter_map(|back| back.mshr).collect()
+    }
+
+    #[test]
+    fn requests_of_the_open_row_come_first_then_the_oldest() {
+        for name in ["rtx-a6000", "rtx-4090", "a100-sxm4-40gb"] {
+            // While row 1 is opened for the first, others come: two more of its row pass an older one.
+            let reads = [(0, 1), (1, 2), (2, 1), (3, 3), (4, 1), (5, 2)];
+            let of_bank = |bank| {
+                let reads = reads.iter();
+                reads.map(move |&(n, row)| arrival(u64::from(n), bank, row, n, false))
+            };
+            let (mut channel, _) = channel(name);
+            let got = order(&mut channel, of_bank(5).collect());
+            assert_eq!(got, [0, 2, 4, 1, 5, 3], "{name}");
+            let s = channel.statistics;
+            assert_eq!((s.activations, s.precharges, s.reads), (3, 2, 6), "{name}");
+        }
+    }
+
+    #[test]
+    fn an_open_row_is_read_at_the_rate_of_the_pins() {
+        let (mut channel, t) = channel("rtx-4090");
+        // A row of 1 KiB in each of four banks, one of every bank group, in turn.
+        let reads = (0..128_u16)
+            .map(|n| arrival(0, n as u8 % 4, 9, n, false))
+            .collect();
+        assert_eq!(order(&mut channel, reads).len(), 128);
+        let s = channel.statistics;
+        assert_eq!((s.activations, s.precharges), (4, 0));
+        assert_eq!(s.busy, 128 * t.burst);
+        let columns: Vec<u64> = (channel.given.iter())
+            .filter(|given| matches!(given.1, Command::Column(..)))
+            .map(|given| given.0)
+            .collect();
+        // Once all four are open.
+        let late = &columns[64..];
+        assert_eq!(late[63] - late[0], 63 * t.ccd);
+    }
+
+    /// Every command keeps its distance from those before it, whatever comes when.
+    #[test]
+    fn commands_keep_their_distances() {
+        for name in hardware::names() {
+            let (mut channel, t) = channel(name);
+            let mut state = 99_u64;
+            let mut random = move |below: u64| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (state >> 33) % below
+            };
+            let mut links = [Link::default(), Link::default()];
+            let (mut now, mut sent) = (0, 0);
+            let mut returned = 0;
+            while sent < 4000 || returned < sent {
+                // What is sent now arrives in the next step at the earliest.
+                let step = 1 + random(200);
+                if sent < 4000 {
+                    let mut cycle = now + step;
+                    for _ in 0..random(60) {
+                        cycle += random(6);
+                        let link = &mut links[random(2) as usize];
+                        let last = link
+                            .down
+                            .back()
+                            .map_or(0, |last: &Arrival| last.command_cycle);
+                        let (bank, row) = (random(8) as u8, random(4) as u32);
+                        let write = random(3) == 0;
+                        link.down.push_back(arrival(
+                            cycle.max(last),
+                            bank,
+                            row,
+                            sent as u16,
+                            write,
+                        ));
+                        sent += 1;
+                    }
+                }
+                now += step;
+                channel.run(now, &mut links);
+                for link in &mut links {
+                    returned += link.up.drain(..).count();
+                }
+                assert!(now < 1 << 24, "{name}: it never ends");
+            }
+            assert_eq!(
+                channel.statistics.reads + channel.statistics.writes,
+                sent as u64
+            );
+            check(name, &channel, &t);
+        }
+    }
+
+    /// When something came last, and the least distance from there.
+    fn apart(what: &str, now: u64, last: Option<u64>, distance: u64) {
+        if let Some(last) = last {
+            assert!(now >= last + distance, "{what}: {last}, then {now}");
+        }
+    }
+
+    fn check(name: &str, channel: &Channel, t: &Timing) {
+        use Direction::{Read, Write};
+        let groups = channel.group_from.len();
+        let mut before = None;
+        let mut activated: Option<u64> = None;
+        // Of each direction: the last column command, also by bank and by group.
+        let mut column = [None; 2];
+        let mut of_bank = [[None; 2]; 32];
+        let mut of_group = [None; 32];
+        let mut opened = [None; 32];
+        let mut closed = [None; 32];
+        let mut open = [false; 32];
+        for &(now, command, row) in &channel.given {
+            apart(name, now, before, 1);
+            before = Some(now);
+            match command {
+                Command::Activate(_, bank) => {
+                    let bank = bank as usize;
+                    assert!(!open[bank], "{name}: bank {bank} is open");
+                    apart("RP", now, closed[bank], t.rp);
+                    apart("RC", now, opened[bank], t.rc);
+                    apart("RRD", now, activated, t.rrd);
+                    (open[bank], opened[bank], activated) = (true, Some(now), Some(now));
+                }
+                Command::Precharge(bank) => {
+                    let bank = bank as usize;
+                    assert!(open[bank], "{name}: bank {bank} is closed");
+                    apart("RAS", now, opened[bank], t.ras);
+                    apart(
+                        "RTP",
+                        now,
+                        of_bank[bank][Read as usize],
+                        t.read_to_precharge,
+                    );
+                    let write = of_bank[bank][Write as usize];
+                    apart("WR", now, write, t.write_to_precharge);
+                    (open[bank], closed[bank]) = (false, Some(now));
+                }
+                Command::Column(direction, bank) => {
+                    let bank = bank as usize;
+                    assert!(open[bank] && row != super::super::bank::NONE);
+                    let (rcd, turn) = match direction {
+                        Read => (t.rcd_read, t.write_to_read),
+                        Write => (t.rcd_write, t.read_to_write),
+                    };
+                    apart("RCD", now, opened[bank], rcd);
+                    apart("CCD", now, column[direction as usize], t.ccd);
+                    apart("CCDL", now, of_group[bank % groups], t.ccdl);
+                    apart("turn", now, column[direction.other() as usize], turn);
+                    column[direction as usize] = Some(now);
+                    of_bank[bank][direction as usize] = Some(now);
+                    of_group[bank % groups] = Some(now);
+                }
+            }
+        }
     }
 }

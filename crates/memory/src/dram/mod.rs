@@ -42,13 +42,15 @@ hardware::parameters! {
         /// Core cycles from the last of a burst's data to the L2 slice.
         return_latency: u64, "cycles", 0..=10_000;
         /// Requests that the scheduler chooses from.
-        queue: u64, "", 16..=4096;
-        /// Requests that may be under way beside those, to the scheduler or back from it.
-        return_queue: u64, "", 0..=4096;
+        queue: u64, "requests", 1..=4096;
+        /// Requests that may be under way beside those, to the scheduler or back from it, data that a slice
+        /// has not taken yet among them. The slices of a partition have equal shares of both kinds of places
+        /// together, and send a request only when they have one for it.
+        return_queue: u64, "requests", 0..=4096;
         /// Waiting writes at which the channel turns to writing.
-        write_high: u64, "", 1..=4096;
+        write_high: u64, "requests", 1..=4096;
         /// Waiting writes at which it turns back to reads that wait.
-        write_low: u64, "", 0..=4095;
+        write_low: u64, "requests", 0..=4095;
         /// Banks.
         banks: u64, "", 1..=32;
         /// Rows of a bank.

@@ -7,7 +7,10 @@ use std::collections::VecDeque;
 
 use hardware::Gpu;
 use memory::MemorySystem;
-use source::{Cycle, Line, Performed, Reply, Request, RequestId, RequestKind, Sector, SmId};
+use source::{
+    ByteMask, Cycle, Line, Performed, Reply, Request, RequestId, RequestKind, Sector, SectorMask,
+    SmId,
+};
 
 /// A warp of the kernel `c[i] = a[i] + b[i]`, or of another mix of reads and writes.
 #[derive(Clone, Copy, Debug)]
@@ -112,11 +115,7 @@ impl Sm {
             // A sector per cycle, as the written data of an SM go.
             self.next_send = cycle + u64::from(Line::SECTORS);
             out.push(Request {
-                whole: if kind == RequestKind::Write {
-                    Line::WHOLE
-                } else {
-                    0
-                },
+                bytes: whole(kind, Line::WHOLE),
                 sectors: Line::WHOLE,
                 ..request(cycle, self.number, id, kind, line.sector(0).0)
             });
@@ -289,6 +288,14 @@ pub fn gpu(name: &str, overrides: &[&str]) -> Gpu {
     gpu
 }
 
+/// The bytes of a request that writes `sectors` wholly, or reads.
+pub fn whole(kind: RequestKind, sectors: SectorMask) -> [ByteMask; 4] {
+    std::array::from_fn(|sector| match kind {
+        RequestKind::Write if sectors >> sector & 1 == 1 => ByteMask::MAX,
+        _ => 0,
+    })
+}
+
 /// A request for one sector, with nothing special.
 pub fn request(cycle: u64, sm: u16, id: u32, kind: RequestKind, sector: u64) -> Request {
     let sector = Sector(sector);
@@ -299,11 +306,7 @@ pub fn request(cycle: u64, sm: u16, id: u32, kind: RequestKind, sector: u64) -> 
         kind,
         line: sector.line(),
         sectors: sector.mask(),
-        whole: if kind == RequestKind::Write {
-            sector.mask()
-        } else {
-            0
-        },
+        bytes: whole(kind, sector.mask()),
         lanes: 1,
         deferred: None,
         traced: false,

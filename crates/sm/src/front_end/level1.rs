@@ -1,12 +1,17 @@
 //! The L1 instruction and L1.5 constant cache, one array shared by the SM, the larger cache behind it where
 //! there is one, and the link between it and the L0 caches: 39 cycles each way, one request per cycle,
 //! served in rotation (MODEL.md §4, trap T12).
+//!
+//! A request that finds no free miss, no room with the miss of its line, or no credit for its packets stays
+//! where it came in and holds those behind it up; meanwhile the link takes no further ones.
+
+use std::collections::VecDeque;
 
 use crate::event::Event;
 use crate::port::{Outstanding, Port};
 use crate::tags::Tags;
 use crate::wheel::Wheel;
-use source::{RequestKind, Sector, SectorMask};
+use source::{Found, RequestKind, Sector, SectorMask};
 
 hardware::parameters! {
     /// The shared L1 instruction and L1.5 constant cache.
@@ -23,6 +28,10 @@ hardware::parameters! {
         constant_interval: u64, "cycles", 1..=64;
         /// Cycles between two lines that come from L2.
         fill_interval: u64, "cycles", 1..=512;
+        /// Lines that can be missing at once.
+        outstanding: u32, "lines", 1..=4096;
+        /// Requests that can wait for one of them.
+        merges: u32, "requests", 1..=4096;
     }
 }
 
@@ -73,6 +82,16 @@ struct Waiter {
     purpose: Purpose,
 }
 
+/// A request from the link.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// Counts lines of `bytes` bytes.
+    line: u32,
+    bytes: u32,
+    client: u8,
+    purpose: Purpose,
+}
+
 /// A line on its way from L2.
 struct Miss {
     line: u32,
@@ -92,6 +111,17 @@ struct Larger {
     free: u64,
 }
 
+/// What came of a line that the memory unit asked for.
+#[derive(Clone, Copy)]
+pub struct Told {
+    /// The line, as the memory unit counts.
+    pub line: u32,
+    /// The packets that left for it: places in the port's list.
+    pub packets: (usize, usize),
+    /// What was found.
+    pub found: Found,
+}
+
 /// The shared array, its misses and the two directions of the link.
 pub struct Level1 {
     tags: Tags,
@@ -100,8 +130,16 @@ pub struct Level1 {
     link: u64,
     code_address: u64,
     constant_address: u64,
+    /// At most `outstanding`, of at most `merges` waiters each.
     misses: Vec<Miss>,
     free_misses: Vec<u16>,
+    outstanding: usize,
+    merges: usize,
+    /// Requests that came in and found no room, at most as many as the link holds.
+    stalled: VecDeque<Asked>,
+    /// Whether what the memory unit asked for is told, for who follows a load, and what was.
+    pub tells: bool,
+    pub told: Vec<Told>,
     reply_free: u64,
     constant_interval: u64,
     fill_interval: u64,
@@ -115,6 +153,10 @@ pub struct Level1 {
     pub hits: u64,
     /// Lookups that missed.
     pub miss_count: u64,
+    /// Most lines that were missing at once.
+    pub missing_most: u64,
+    /// Most requests that found no room at once.
+    pub stalled_most: u64,
 }
 
 impl Level1 {
@@ -139,6 +181,11 @@ impl Level1 {
             constant_address,
             misses: Vec::new(),
             free_misses: Vec::new(),
+            outstanding: parameters.outstanding as usize,
+            merges: parameters.merges as usize,
+            stalled: VecDeque::new(),
+            tells: false,
+            told: Vec::new(),
             reply_free: 0,
             constant_interval: parameters.constant_interval,
             fill_interval: parameters.fill_interval,
@@ -147,7 +194,15 @@ impl Level1 {
             last_served: MEMORY_UNIT,
             hits: 0,
             miss_count: 0,
+            missing_most: 0,
+            stalled_most: 0,
         }
+    }
+
+    /// Whether requests came in that found no room.
+    #[inline]
+    pub fn is_stalled(&self) -> bool {
+        !self.stalled.is_empty()
     }
 
     /// Makes sure that the link looks for requests from the cycle after `now` on.
@@ -196,29 +251,107 @@ impl Level1 {
         purpose: Purpose,
         now: u64,
     ) {
-        let waiter = Waiter {
+        let asked = Asked {
             line,
+            bytes: asked_bytes,
             client,
             purpose,
         };
-        let own_line = (line as u64 * asked_bytes as u64 / self.line_bytes as u64) as u32;
-        let constant = purpose == Purpose::Constant;
+        if self.is_stalled() || !self.look_up(wheel, port, asked, now) {
+            debug_assert!(self.stalled.len() as u64 <= self.link);
+            self.stalled.push_back(asked);
+            self.stalled_most = self.stalled_most.max(self.stalled.len() as u64);
+        }
+    }
+
+    /// Something that requests wait for may be free: they are looked up in their order.
+    #[cold]
+    pub fn retry(&mut self, wheel: &mut Wheel, port: &mut Port, now: u64) {
+        while let Some(&asked) = self.stalled.front() {
+            if !self.look_up(wheel, port, asked, now) {
+                return;
+            }
+            self.stalled.pop_front();
+        }
+        self.arm(wheel, now);
+    }
+
+    /// Looks a request up; false if it has to wait for room.
+    fn look_up(&mut self, wheel: &mut Wheel, port: &mut Port, asked: Asked, now: u64) -> bool {
+        let sent = port.requests.len();
+        let found = self.find(wheel, port, asked, now);
+        if self.tells
+            && asked.client == MEMORY_UNIT
+            && let Some(found) = found
+        {
+            let packets = (sent, port.requests.len());
+            self.told.push(Told {
+                line: asked.line,
+                packets,
+                found,
+            });
+        }
+        found.is_some()
+    }
+
+    /// What a request finds: a line that is here, under way for another, or missing; nothing if it has to
+    /// wait for room.
+    #[inline]
+    fn find(
+        &mut self,
+        wheel: &mut Wheel,
+        port: &mut Port,
+        asked: Asked,
+        now: u64,
+    ) -> Option<Found> {
+        let waiter = Waiter {
+            line: asked.line,
+            client: asked.client,
+            purpose: asked.purpose,
+        };
+        let own_line =
+            (u64::from(asked.line) * u64::from(asked.bytes) / u64::from(self.line_bytes)) as u32;
+        let constant = asked.purpose == Purpose::Constant;
         let key = own_line | if constant { CONSTANT_LINES } else { 0 };
         if self.tags.touch(key, now) {
             self.hits += 1;
             self.reply(wheel, waiter, now);
-            return;
+            return Some(Found::Hit);
         }
-        self.miss_count += 1;
         if let Some(miss) = self
             .misses
             .iter_mut()
             .find(|m| m.line == key && m.sectors_left > 0)
         {
+            if miss.waiters.len() == self.merges {
+                return None;
+            }
             miss.waiters.push(waiter);
-            return;
+            self.miss_count += 1;
+            return Some(Found::Merged);
         }
+        let used = self.misses.len() - self.free_misses.len();
+        if used == self.outstanding {
+            return None;
+        }
+        let (base, kind) = if constant {
+            (self.constant_address, RequestKind::Constant)
+        } else {
+            (self.code_address, RequestKind::Instruction)
+        };
+        let first = Sector::of(base + own_line as u64 * self.line_bytes as u64);
         let sectors = (self.line_bytes as u64).div_ceil(Sector::BYTES);
+        let packets = Sector(first.0 + sectors - 1).line().0 - first.line().0 + 1;
+        // What the larger cache has needs none.
+        let near = self
+            .larger
+            .as_mut()
+            .is_some_and(|larger| larger.tags.touch(key, now));
+        if !near && !port.has_room(packets as u32) {
+            return None;
+        }
+        self.miss_count += 1;
+        self.missing_most = self.missing_most.max(used as u64 + 1);
         let index = self.free_misses.pop().unwrap_or_else(|| {
             self.misses.push(Miss {
                 line: 0,
@@ -231,20 +364,12 @@ impl Level1 {
         miss.line = key;
         miss.sectors_left = sectors as u8;
         miss.waiters.push(waiter);
-        if let Some(larger) = &mut self.larger
-            && larger.tags.touch(key, now)
-        {
+        if near && let Some(larger) = &mut self.larger {
             let comes = (now + larger.latency).max(larger.free);
             larger.free = comes + larger.interval;
             wheel.schedule(comes, Event::LineFills { miss: index });
-            return;
+            return Some(Found::Miss);
         }
-        let (base, kind) = if constant {
-            (self.constant_address, RequestKind::Constant)
-        } else {
-            (self.code_address, RequestKind::Instruction)
-        };
-        let first = Sector::of(base + own_line as u64 * self.line_bytes as u64);
         port.send_run(
             now,
             kind,
@@ -252,6 +377,7 @@ impl Level1 {
             sectors,
             Outstanding::Level1 { miss: index },
         );
+        Some(Found::Miss)
     }
 
     /// Sectors of a missing line came back from L2.

@@ -20,6 +20,10 @@ impl Sm {
     pub(crate) fn serve_link(&mut self) {
         let now = self.now;
         self.level1.armed = false;
+        if self.level1.is_stalled() {
+            // Armed again when there is room.
+            return;
+        }
         for step in 1..=SUB_CORES as u8 + 1 {
             let client = (self.level1.last_served + step) % (SUB_CORES as u8 + 1);
             let request = if client == MEMORY_UNIT {

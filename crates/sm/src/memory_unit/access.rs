@@ -29,16 +29,21 @@ impl Sm {
         if record.matrices {
             done += parameters.matrix_lookup;
         }
-        if record.kind == MemoryKind::SharedStore {
+        let stores = record.kind == MemoryKind::SharedStore;
+        let mut in_turn = done;
+        if stores {
             self.wheel.schedule(done, Event::Retired { record: index });
         } else {
-            self.return_in_order(index, done);
+            in_turn = self.return_in_order(index, done);
+        }
+        if self.walk.is_some() {
+            self.walk_shared(index, (arrives, start), (done, in_turn));
         }
     }
 
     /// The data of `record` are at hand in cycle `done`, but not before those of earlier instructions of
-    /// its queue.
-    pub(crate) fn return_in_order(&mut self, index: RecordIndex, done: u64) {
+    /// its queue: when that is.
+    pub(crate) fn return_in_order(&mut self, index: RecordIndex, done: u64) -> u64 {
         let record = &self.unit.records[index];
         let mut done = done;
         if self.program.rows[record.pc as usize].queue == Some(Queue::Shared) {
@@ -48,6 +53,7 @@ impl Sm {
         }
         self.wheel
             .schedule(done, Event::DataReady { record: index });
+        done
     }
 
     /// The accesses of `record` reach the L1 data cache in this cycle, one sector after the other.
@@ -113,9 +119,9 @@ impl Sm {
             let (sent, hits) = (self.port.requests.len(), self.unit.l1d.hits());
             let room = match operation {
                 Operation::Atomic | Operation::Reduction => self.send_atomic(index, place, first),
-                _ if bypass => self.send_past_l1(index, part, last),
+                _ if bypass => self.send_past_l1(index, place, last),
                 Operation::Load | Operation::CopyToShared => self.load_line(index, part, last),
-                Operation::Store => self.store_line(index, part, last),
+                Operation::Store => self.store_line(index, place, last),
             };
             if !room {
                 self.unit.records[index].next_line = step;
@@ -150,17 +156,18 @@ impl Sm {
         }
     }
 
-    fn store_line(&mut self, index: RecordIndex, part: Part, lookup: u64) -> bool {
+    fn store_line(&mut self, index: RecordIndex, place: usize, lookup: u64) -> bool {
         if !self.port.has_room(1) {
             return false;
         }
         let record = &self.unit.records[index];
         let (slot, order) = (record.slot, record.order);
+        let part = record.lines.at(place);
         self.unit
             .l1d
             .store(part.line.0, part.sectors, part.whole, lookup);
         let packet = Packet {
-            whole: part.whole,
+            bytes: record.lines.bytes(place),
             ..Packet::read(RequestKind::Write, part.line, part.sectors)
         };
         let leaves = lookup + self.unit.l1_lookup;
@@ -172,17 +179,18 @@ impl Sm {
 
     /// A packet of a deferred or bypassing load or store: performed at the slice, answered to the
     /// record.
-    fn send_past_l1(&mut self, index: RecordIndex, part: Part, lookup: u64) -> bool {
+    fn send_past_l1(&mut self, index: RecordIndex, place: usize, lookup: u64) -> bool {
         if !self.port.has_room(1) {
             return false;
         }
         let record = &mut self.unit.records[index];
-        let (kind, whole) = match record.operation {
-            Operation::Store => (RequestKind::Write, part.whole),
-            _ => (RequestKind::Read, 0),
+        let part = record.lines.at(place);
+        let (kind, bytes) = match record.operation {
+            Operation::Store => (RequestKind::Write, record.lines.bytes(place)),
+            _ => (RequestKind::Read, [0; 4]),
         };
         let packet = Packet {
-            whole,
+            bytes,
             deferred: record.deferred.map(|token| Deferred {
                 token,
                 virtual_line: part.line,
@@ -271,6 +279,7 @@ impl Sm {
         let now = self.now;
         let record = &mut self.unit.records[index];
         let mut missing = 0;
+        let mut last_missing = None;
         let mut looked_up = 0u64;
         let line_bytes = self.unit.constants.line_bytes();
         let mut seen = [u32::MAX; 64];
@@ -282,15 +291,20 @@ impl Sm {
             seen[looked_up as usize] = line;
             if !self.unit.constants.lookup(line, now + looked_up) {
                 missing += 1;
+                last_missing = Some(line);
                 self.unit.constant_waiters.push((line, index));
             }
             looked_up += 1;
         }
         record.waiting = missing;
         record.ready = now + looked_up.saturating_sub(1) + self.unit.constant_lookup;
+        let ready = record.ready;
+        if self.walk.is_some() {
+            self.walk_constant(index, looked_up, last_missing, ready);
+        }
         if missing == 0 {
             self.wheel
-                .schedule(record.ready, Event::DataReady { record: index });
+                .schedule(ready, Event::DataReady { record: index });
         } else {
             self.level1.arm(&mut self.wheel, now);
         }
@@ -302,6 +316,9 @@ impl Sm {
         let now = self.now;
         self.unit.constants.arrive(line, now);
         let lookup = self.unit.constant_lookup;
+        if self.walk.is_some() {
+            self.walk_constant_arrives(line, self.parameters.l1_instruction_cache.link);
+        }
         let mut waiters = std::mem::take(&mut self.unit.constant_waiters);
         waiters.retain(|&(wanted, index)| {
             if wanted != line {

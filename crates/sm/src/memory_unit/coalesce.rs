@@ -1,7 +1,7 @@
 //! From 32 lane addresses to distinct 32-byte sectors of 128-byte lines, and from shared-memory
 //! addresses to a conflict degree (MODEL.md §7.5, §7.6).
 
-use source::{Access, LaneMask, Line, Operation, Sector, SectorMask};
+use source::{Access, ByteMask, LaneMask, Line, Operation, Sector, SectorMask};
 
 /// Sectors of a line.
 const SECTORS: usize = Line::SECTORS as usize;
@@ -21,7 +21,7 @@ pub struct Lines {
     whole: [SectorMask; MOST],
     lanes: [[u8; SECTORS]; MOST],
     /// Bytes that the lanes touch in each sector, bit i = byte i.
-    touched: [[u32; SECTORS]; MOST],
+    touched: [[ByteMask; SECTORS]; MOST],
     /// Lines beyond those: a texture fetch filters up to 16 texels per lane.
     further: Vec<(u64, SectorMask)>,
 }
@@ -79,6 +79,12 @@ impl Lines {
         }
     }
 
+    /// The bytes of each sector of line `index` that a store touches.
+    #[inline]
+    pub fn bytes(&self, index: usize) -> [ByteMask; SECTORS] {
+        self.touched.get(index).copied().unwrap_or_default()
+    }
+
     /// Lanes that touch sector `sector` (0 to 3) of line `index`.
     #[inline]
     pub fn lanes(&self, index: usize, sector: u32) -> u32 {
@@ -102,6 +108,7 @@ impl Lines {
                 self.line[index] = line;
                 self.mask[index] = bit;
                 self.whole[index] = 0;
+                self.touched[index] = [0; SECTORS];
                 self.lanes[index] = [1; SECTORS];
                 self.count += 1;
             } else {
@@ -135,7 +142,7 @@ impl Lines {
         self.sectors += u16::from(self.mask[index] >> part & 1 == 0);
         self.mask[index] |= 1 << part;
         self.lanes[index][part] += 1;
-        self.touched[index][part] |= (((1_u64 << bytes) - 1) << from) as u32;
+        self.touched[index][part] |= bytes_from(from, bytes);
     }
 
     /// Coalesces the lanes of `access`.
@@ -167,7 +174,7 @@ impl Lines {
             for index in 0..usize::from(self.count) {
                 let touched = self.touched[index].iter().enumerate();
                 self.whole[index] = touched.fold(0, |whole, (part, &touched)| {
-                    whole | SectorMask::from(touched == u32::MAX) << part
+                    whole | SectorMask::from(touched == ByteMask::MAX) << part
                 });
             }
         }
@@ -182,23 +189,32 @@ impl Lines {
         for (index, line) in (first..=last).enumerate() {
             let mut mask = 0;
             let mut whole = 0;
-            for part in 0..SECTORS {
+            let mut touched = [0; SECTORS];
+            for (part, touched) in touched.iter_mut().enumerate() {
                 let sector = line * Line::BYTES + part as u64 * Sector::BYTES;
                 let from = start.max(sector);
                 let to = end.min(sector + Sector::BYTES);
                 if from < to {
                     mask |= 1 << part;
-                    whole |= SectorMask::from(to - from == Sector::BYTES) << part;
+                    *touched = bytes_from(from - sector, to - from);
+                    whole |= SectorMask::from(*touched == ByteMask::MAX) << part;
                     self.lanes[index][part] = (to - from).div_ceil(bytes) as u8;
                 }
             }
             self.line[index] = line;
             self.mask[index] = mask;
             self.whole[index] = whole;
+            self.touched[index] = touched;
             self.sectors += mask.count_ones() as u16;
         }
         self.count = (last - first + 1) as u16;
     }
+}
+
+/// `bytes` bytes of a sector from byte `from` on.
+#[inline]
+fn bytes_from(from: u64, bytes: u64) -> ByteMask {
+    (((1_u64 << bytes) - 1) << from) as ByteMask
 }
 
 #[inline]
@@ -361,6 +377,10 @@ mod tests {
                 slow_parts.sort_by_key(|part| part.line);
                 assert_eq!(fast_parts, slow_parts, "{bytes} bytes from {start}");
                 assert_eq!(fast.sectors, slow.sectors);
+                let every: u32 = (0..fast_parts.len())
+                    .map(|index| fast.bytes(index).map(u32::count_ones).iter().sum::<u32>())
+                    .sum();
+                assert_eq!(every, 32 * u32::from(bytes), "each byte once");
                 for (index, part) in fast_parts.iter().enumerate() {
                     let other = (0..slow_parts.len())
                         .find(|&other| slow.at(other).line == part.line)
@@ -368,6 +388,7 @@ mod tests {
                     for sector in (0..4).filter(|sector| part.sectors >> sector & 1 == 1) {
                         assert_eq!(fast.lanes(index, sector), slow.lanes(other, sector));
                     }
+                    assert_eq!(fast.bytes(index), slow.bytes(other));
                 }
             }
         }
@@ -394,6 +415,7 @@ mod tests {
         let mut lines = Lines::new();
         lines.coalesce(&store);
         assert_eq!((lines.at(0).sectors, lines.at(0).whole), (1, 0));
+        assert_eq!(lines.bytes(0), [0xff, 0, 0, 0]);
         assert_eq!(lines.lanes(0, 0), 32);
     }
 
