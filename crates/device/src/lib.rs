@@ -33,7 +33,7 @@ pub use options::{DEFAULT_MAX_CYCLES, Mode, Pages, RunOptions};
 pub use report::{HazardReport, Issue, LaunchReport, RunReport, Timing};
 pub use session::{RunProgress, Session};
 pub use sm::{DependenceArea, DependenceMode, HazardMode, SmParameters};
-pub use source::{Chosen, Hop, Line, Structure};
+pub use source::{Chosen, Hop, Line, RowState, Structure};
 pub use statistics::{Metric, MetricValue};
 pub use walk::{WalkError, WalkReport, WalkRequest, packets};
 

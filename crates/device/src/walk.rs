@@ -3,7 +3,9 @@
 
 use exec::Launch;
 use sm::{Sm, Touched, Walk, WalkTarget};
-use source::{Cycle, Hop, LaneMask, MemoryKind, Operation, Pc, RequestId, Space};
+use source::{
+    Chosen, Cycle, Hop, LaneMask, MemoryKind, Operation, Pc, RequestId, RowState, Space, Structure,
+};
 
 use crate::device::Prepared;
 use crate::timed::instruction;
@@ -17,8 +19,17 @@ pub struct WalkRequest {
     pub pc: Option<u64>,
     /// How many executions by the warp go before.
     pub nth: u64,
-    /// Warp, counted over the grid.
-    pub warp: u64,
+    /// Warp, counted over the grid. Without it, of the first executions on every SM, the one whose data
+    /// the DRAM gives first; the first that is issued if none goes there. Where executions are to go
+    /// before, warp 0.
+    pub warp: Option<u64>,
+}
+
+impl WalkRequest {
+    /// The warp, if it has to be a certain one.
+    fn certain_warp(&self) -> Option<u64> {
+        self.warp.or((self.nth > 0).then_some(0))
+    }
 }
 
 /// Why nothing can be followed.
@@ -44,8 +55,8 @@ pub enum WalkError {
         /// Warps of a CTA.
         per_cta: u32,
     },
-    /// The instruction does not go to device memory.
-    #[error("pc {pc:#06x} is {what}; instructions that go to device memory: {right}")]
+    /// The instruction does not go to memory.
+    #[error("pc {pc:#06x} is {what}; instructions that go to memory: {right}")]
     NotMemory {
         /// The pc wanted.
         pc: u64,
@@ -55,12 +66,10 @@ pub enum WalkError {
         right: String,
     },
     /// The warp did not execute it so often.
-    #[error(
-        "warp {warp} executed {what} {met} times, so there is no execution {nth}, counted from 0"
-    )]
+    #[error("{who} executed {what} {met} times, so there is no execution {nth}, counted from 0")]
     NeverReached {
         /// The warp.
-        warp: u64,
+        who: String,
         /// The instruction.
         what: String,
         /// How often it was executed.
@@ -116,20 +125,24 @@ impl WalkReport {
 pub(crate) fn target(prepared: &Prepared, request: &WalkRequest) -> Result<WalkTarget, WalkError> {
     let per_cta = prepared.occupancy.warps_per_cta;
     let warps = prepared.launch.ctas() * u64::from(per_cta);
-    if request.warp >= warps {
+    let certain = request.certain_warp();
+    if let Some(warp) = certain.filter(|warp| *warp >= warps) {
         return Err(WalkError::NoWarp {
-            warp: request.warp,
+            warp,
             warps,
             per_cta,
         });
     }
+    let place = |warp: u64| {
+        let each = u64::from(per_cta.max(1));
+        (warp / each, (warp % each) as u32)
+    };
     let pc = request
         .pc
         .map(|offset| find(prepared, offset))
         .transpose()?;
     Ok(WalkTarget {
-        cta: request.warp / u64::from(per_cta.max(1)),
-        warp: (request.warp % u64::from(per_cta.max(1))) as u32,
+        warp: certain.map(place),
         pc,
         nth: request.nth,
     })
@@ -154,15 +167,7 @@ fn find(prepared: &Prepared, offset: u64) -> Result<u32, WalkError> {
         let description = launch.program().descriptions().get(pc as usize);
         description
             .and_then(|one| one.memory)
-            .is_some_and(|memory| {
-                matches!(
-                    memory.kind,
-                    MemoryKind::GlobalLoad
-                        | MemoryKind::GlobalStore
-                        | MemoryKind::GlobalAtomic
-                        | MemoryKind::CopyToShared
-                )
-            })
+            .is_some_and(|memory| memory.kind != MemoryKind::Pass)
     };
     let found = of_kernel(launch).find(|(_, at)| *at == offset);
     if let Some((pc, _)) = found.filter(|(pc, _)| goes_out(*pc)) {
@@ -199,18 +204,32 @@ pub(crate) fn report(
     let seen = sms.iter().filter_map(|sm| Some((sm, sm.walk()?)));
     let met = seen.clone().map(|(_, walk)| walk.met).max().unwrap_or(0);
     let done = seen.filter_map(|(sm, walk)| Some((sm, walk, walk.issued?, walk.done?)));
-    let Some((sm, walk, issued, done)) = done.into_iter().next() else {
+    // Of several the one that the DRAM serves first, whose row nothing of the others has opened.
+    let served = |sm: &Sm| {
+        let columns = beyond
+            .iter()
+            .filter(|hop| hop.sm == sm.id() && hop.structure == Structure::Column);
+        columns.map(|hop| hop.end).min().unwrap_or(Cycle::NEVER)
+    };
+    let first = done.min_by_key(|(sm, _, issued, _)| (served(sm), *issued, sm.id()));
+    let Some((sm, walk, issued, done)) = first else {
         let what = match request.pc {
             Some(pc) => format!("the instruction at {pc:#06x}"),
             None => "loads of device memory".to_owned(),
         };
         return Err(WalkError::NeverReached {
-            warp: request.warp,
+            who: match request.certain_warp() {
+                Some(warp) => format!("warp {warp}"),
+                None => "each warp".to_owned(),
+            },
             what,
             met,
             nth: request.nth,
         });
     };
+    let beyond: Vec<Hop> = beyond.into_iter().filter(|hop| hop.sm == sm.id()).collect();
+    let beyond = opened_for_own(beyond);
+    let per_cta = u64::from(prepared.occupancy.warps_per_cta);
     let (offset, text) = instruction(prepared, Pc(walk.pc));
     let way = way(walk, &beyond);
     let mut hops = walk.hops.clone();
@@ -219,8 +238,8 @@ pub(crate) fn report(
     Ok(WalkReport {
         sm: sm.id().0,
         sub_core: walk.slot.0 % 4,
-        cta: request.warp / u64::from(prepared.occupancy.warps_per_cta.max(1)),
-        warp: request.warp,
+        cta: walk.place.0,
+        warp: walk.place.0 * per_cta + u64::from(walk.place.1),
         nth: request.nth,
         offset,
         text,
@@ -233,6 +252,47 @@ pub(crate) fn report(
         hops,
         way,
     })
+}
+
+/// A row that was opened for one sector of the access was opened for the others too.
+fn opened_for_own(mut hops: Vec<Hop>) -> Vec<Hop> {
+    let bank = |hop: &Hop| match hop.chosen {
+        Chosen::Bank {
+            controller,
+            channel,
+            bank,
+            row,
+            state,
+            ..
+        } => Some(((controller, channel, bank, row, hop.start), state)),
+        _ => None,
+    };
+    let rows = hops.iter().filter(|hop| hop.structure == Structure::Row);
+    let own: Vec<_> = rows
+        .filter_map(bank)
+        .filter(|(_, state)| *state == RowState::Opened)
+        .map(|(place, _)| place)
+        .collect();
+    // When each of the other sectors' rows was opened is known by its own step.
+    let mut opened: Vec<(RequestId, u8)> = Vec::new();
+    for hop in hops.iter().filter(|hop| hop.structure == Structure::Row) {
+        if let (Some((place, _)), Some(packet)) = (bank(hop), hop.packet)
+            && own.contains(&place)
+        {
+            opened.push((packet, hop.sectors));
+        }
+    }
+    for hop in &mut hops {
+        if let Chosen::Bank { state, .. } = &mut hop.chosen
+            && *state == RowState::OpenedForAnother
+            && hop
+                .packet
+                .is_some_and(|packet| opened.contains(&(packet, hop.sectors)))
+        {
+            *state = RowState::Opened;
+        }
+    }
+    hops
 }
 
 /// The steps that lead to the end: those of the whole instruction, and between them those of the sector

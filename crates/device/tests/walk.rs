@@ -53,3 +53,40 @@ fn cycles_and_statistics_are_the_same_with_and_without_a_walk() {
         }
     }
 }
+
+/// Without a warp the load is followed that the DRAM serves first, so that its row opens for it.
+#[test]
+fn the_first_load_from_dram_opens_its_row() {
+    use device::{Chosen, RowState, Structure};
+    for name in ["rtx-4090", "rtx-a6000", "a100-sxm4-40gb", "rtx-2080-ti"] {
+        let with = run("vadd/vadd.toml", name, Some(WalkRequest::default()), None);
+        let walk = timing(&with.launches[0]).walk.clone().expect("a walk");
+        let state = |structure| {
+            let hops = walk
+                .hops
+                .iter()
+                .filter(move |hop| hop.structure == structure);
+            hops.filter_map(|hop| match hop.chosen {
+                Chosen::Bank { state, .. } => Some(state),
+                _ => None,
+            })
+        };
+        let mut opened = state(Structure::Row);
+        assert!(
+            opened.any(|state| state == RowState::Opened),
+            "{name}: {walk:?}"
+        );
+        let columns = state(Structure::Column).count();
+        assert_eq!(columns, 4, "{name}: four sectors");
+        let sms: Vec<u16> = walk
+            .hops
+            .iter()
+            .filter(|hop| hop.packet.is_some())
+            .map(|hop| hop.sm.0)
+            .collect();
+        assert!(
+            sms.iter().all(|sm| *sm == walk.sm),
+            "{name}: steps of another SM"
+        );
+    }
+}

@@ -124,11 +124,23 @@ impl AddressMap {
     /// a partition's slices take turns in its DRAM.
     #[inline]
     pub fn coordinates(&self, local: u32, sub_slice: u32, sector: u32) -> Coordinates {
-        let line = if self.slices.numbers_partitions() {
+        self.dram.of(self.of_partition(local, sub_slice), sector)
+    }
+
+    /// The column, a burst of the row, of the same sector.
+    #[cold]
+    pub fn column(&self, local: u32, sub_slice: u32, sector: u32) -> u32 {
+        self.dram
+            .column(self.of_partition(local, sub_slice), sector)
+    }
+
+    /// The number of a slice's line among those of its partition.
+    #[inline]
+    fn of_partition(&self, local: u32, sub_slice: u32) -> u64 {
+        if self.slices.numbers_partitions() {
             u64::from(local)
         } else {
             u64::from(local) * u64::from(self.slices_per_partition) + u64::from(sub_slice)
-        };
-        self.dram.of(line, sector)
+        }
     }
 }

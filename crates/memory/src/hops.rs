@@ -1,7 +1,7 @@
 //! Steps of traced packets beyond the SM, written down beside the simulation. Each begins where the step
 //! before it ended, so only ends are told.
 
-use source::{Chosen, Cycle, Found, Hop, RequestId, SectorMask, Structure, Wait};
+use source::{Chosen, Cycle, Found, Hop, RequestId, RowState, SectorMask, SmId, Structure, Wait};
 
 use crate::clock::Clocks;
 use crate::dram::Note;
@@ -9,24 +9,29 @@ use crate::dram::Note;
 /// The way of some sectors of a packet, to which steps are added.
 pub struct Way<'a> {
     hops: &'a mut Vec<Hop>,
-    packet: RequestId,
+    packet: (SmId, RequestId),
     sectors: SectorMask,
 }
 
 impl<'a> Way<'a> {
-    /// The way of `sectors` of packet `id`.
+    /// The way of `sectors` of packet `id` of SM `sm`.
     #[cold]
-    pub fn of(hops: &'a mut Vec<Hop>, id: u32, sectors: SectorMask) -> Way<'a> {
+    pub fn of(hops: &'a mut Vec<Hop>, (sm, id): (u16, u32), sectors: SectorMask) -> Way<'a> {
         Way {
             hops,
-            packet: RequestId(id),
+            packet: (SmId(sm), RequestId(id)),
             sectors,
         }
     }
 
+    fn is_own(&self, hop: &Hop) -> bool {
+        (hop.sm, hop.packet) == (self.packet.0, Some(self.packet.1))
+            && hop.sectors & self.sectors != 0
+    }
+
     /// When the last step of these sectors ended; `or` if there is none.
     fn so_far(&self, or: u64) -> u64 {
-        let own = |hop: &&Hop| hop.packet == Some(self.packet) && hop.sectors & self.sectors != 0;
+        let own = |hop: &&Hop| self.is_own(hop);
         self.hops.iter().rev().find(own).map_or(or, |hop| hop.end.0)
     }
 
@@ -70,16 +75,13 @@ impl<'a> Way<'a> {
         self.hops.push(hop.waited(Wait::Packets));
     }
 
-    /// In the slice's queue until its lookup in cycle `now`.
-    pub fn slice_queue(&mut self, arrival: u64, now: u64, held_up: bool) {
-        let wait = if held_up {
-            Wait::SliceRoom
-        } else {
-            Wait::Lookups
-        };
+    /// In the slice's queue, which it reached in cycle `arrival`, until a lookup was tried in cycle
+    /// `now`.
+    pub fn slice_queue(&mut self, arrival: u64, now: u64, wait: Wait) {
+        let start = self.so_far(arrival).max(arrival).min(now);
         let hop = Hop::of(
             Structure::SliceQueue,
-            (arrival, now),
+            (start, now),
             self.packet,
             self.sectors,
         );
@@ -94,14 +96,13 @@ impl<'a> Way<'a> {
 
     /// Found: the data are at hand in cycle `ready`.
     pub fn found_in_l2(&mut self, ready: u64) {
-        let lookup = self.hops.iter_mut().rev().find(|hop| {
-            hop.structure == Structure::L2
-                && hop.packet == Some(self.packet)
-                && hop.sectors & self.sectors != 0
-        });
+        let lookup = self
+            .hops
+            .iter()
+            .rposition(|hop| hop.structure == Structure::L2 && self.is_own(hop));
         // The lookup itself is what takes that time.
         match lookup {
-            Some(lookup) => lookup.end = Cycle(ready),
+            Some(lookup) => self.hops[lookup].end = Cycle(ready),
             None => self.add(Structure::L2, ready, None, Chosen::Nothing),
         }
     }
@@ -118,7 +119,10 @@ impl<'a> Way<'a> {
         self.add(
             Structure::MissQueue,
             note.left,
-            Some(Wait::Misses),
+            Some(match note.waited_for_room {
+                true => Wait::ControllerRoom,
+                false => Wait::Misses,
+            }),
             Chosen::Nothing,
         );
         self.add(
@@ -133,7 +137,14 @@ impl<'a> Way<'a> {
             channel,
             bank: note.bank,
             row: note.row,
-            open: note.opened.is_none(),
+            column: u32::from(note.burst),
+            state: match note.opened {
+                Some(_) if note.oldest => RowState::Opened,
+                Some(_) => RowState::OpenedForAnother,
+                None => RowState::Open {
+                    since: Cycle(core(note.open_since)),
+                },
+            },
         };
         let wait = match note {
             note if note.refreshed => Wait::Refresh,

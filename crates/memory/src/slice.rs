@@ -10,7 +10,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use source::{ByteMask, Found, Hop, Line, RequestKind, SectorMask};
+use source::{ByteMask, Found, Hop, Line, RequestKind, SectorMask, Wait};
 
 use crate::address::AddressMap;
 use crate::clock::{Clocks, Domain};
@@ -140,9 +140,13 @@ enum Blocked {
     Room {
         needed: u32,
         reads: u32,
+        /// The queue had room, but not the entries.
+        entries: bool,
     },
-    /// A way that waits for nothing, or a merge.
-    Return,
+    /// A way that waits for nothing.
+    Way,
+    /// A further request for a sector that is under way.
+    Merge,
     /// A place for its reply, which there is for a lookup in this L2 cycle.
     Reply(u64),
 }
@@ -152,6 +156,8 @@ enum Blocked {
 struct Miss {
     row: u32,
     mshr: u16,
+    /// Of a traced read, its column: a burst of the row.
+    burst: u16,
     bank: u8,
     write: bool,
     traced: bool,
@@ -168,6 +174,8 @@ pub struct Slice {
     blocked: Blocked,
     /// Whether it may try again.
     may_go: bool,
+    /// Core cycle in which a packet at the head was held up last.
+    held_up: u64,
     /// L2 cycle of the next lookup.
     next_lookup: u64,
     next_fill: u64,
@@ -193,6 +201,7 @@ impl Slice {
             requests: RequestQueue::new(settings.request_queue, settings.data_rate),
             blocked: Blocked::No,
             may_go: true,
+            held_up: 0,
             next_lookup: 0,
             next_fill: 0,
             next_miss: 0,
@@ -308,21 +317,22 @@ impl Slice {
             } else if let Some(&head) = self.requests.head() {
                 let cycle = head.arrival.max(self.next_lookup);
                 self.requests.note(cycle);
+                if head.traced {
+                    self.note_try(packet, &head);
+                }
                 self.blocked = self.look_up(packet, &head, links, stride);
+                if self.blocked != Blocked::No {
+                    self.statistics.blocked += 1;
+                    self.held_up = packet;
+                }
                 match self.blocked {
                     Blocked::No => {
                         let passes = self.requests.pop(cycle);
                         note_port(&mut self.hops, self.settings.domain, self.sub, passes);
                         self.next_lookup = cycle + u64::from(head.cost);
                     }
-                    Blocked::Reply(from) => {
-                        self.next_lookup = from.max(cycle + 1);
-                        self.statistics.blocked += 1;
-                    }
-                    Blocked::Room { .. } | Blocked::Return => {
-                        self.may_go = false;
-                        self.statistics.blocked += 1;
-                    }
+                    Blocked::Reply(from) => self.next_lookup = from.max(cycle + 1),
+                    Blocked::Room { .. } | Blocked::Way | Blocked::Merge => self.may_go = false,
                 }
             }
             packet = self.next_packet();
@@ -362,25 +372,22 @@ impl Slice {
         let slot = match found {
             Some(slot) => {
                 if reads != 0 && !self.has_room(reads.count_ones(), reads.count_ones()) {
-                    return Blocked::Room {
-                        needed: reads.count_ones(),
-                        reads: reads.count_ones(),
-                    };
+                    return self.without_room(reads.count_ones(), reads.count_ones());
                 }
                 if each(under_way).any(|sector| !self.mshrs.can_merge(slot, sector)) {
-                    return Blocked::Return;
+                    return Blocked::Merge;
                 }
                 slot
             }
             None => {
                 let Some(slot) = self.tags.victim(set) else {
-                    return Blocked::Return;
+                    return Blocked::Way;
                 };
                 let dirty = self.tags.sectors(slot).dirty;
                 let reads = reads.count_ones();
                 let needed = dirty.count_ones() + reads;
                 if !self.has_room(needed, reads) {
-                    return Blocked::Room { needed, reads };
+                    return self.without_room(needed, reads);
                 }
                 if dirty != 0 {
                     self.write_back(now, slot, dirty, links, stride);
@@ -398,8 +405,7 @@ impl Slice {
                 (under_way, Found::Merged),
                 (reads, Found::Miss),
             ];
-            let held_up = self.blocked != Blocked::No;
-            self.note_lookup(now, packet, set, slot, held_up, parts);
+            self.note_lookup(now, packet, set, slot, parts);
         }
         self.tags.touch(set, slot);
         if write {
@@ -452,7 +458,11 @@ impl Slice {
         let places = Places::new(&self.settings, packet.local, self.sub);
         for sector in each(reads) {
             let mshr = self.mshrs.allocate(slot, sector, waiter);
-            let read = Some((mshr, packet.traced));
+            let burst = packet.traced.then(|| {
+                let map = &self.settings.map;
+                map.column(packet.local, self.sub, sector.into()) as u16
+            });
+            let read = Some((mshr, burst));
             let place = places.of(&self.settings.map, sector);
             self.send(now, place, read, links, stride);
         }
@@ -467,6 +477,15 @@ impl Slice {
             && self.mshrs.has_room(reads)
     }
 
+    /// What is short where there is no room for so many packets.
+    fn without_room(&self, needed: u32, reads: u32) -> Blocked {
+        Blocked::Room {
+            needed,
+            reads,
+            entries: self.waiting_misses + needed as usize <= self.settings.miss_queue,
+        }
+    }
+
     /// Answers sectors of a packet, with their data, at hand in L2 cycle `ready`, or without. There is a
     /// place for the reply.
     #[inline]
@@ -479,7 +498,7 @@ impl Slice {
         let first = self.replies.take(ready, cycles);
         let cycle = domain.core(first);
         if packet.traced {
-            let mut way = Way::of(&mut self.hops, packet.id, sectors);
+            let mut way = Way::of(&mut self.hops, (packet.sm, packet.id), sectors);
             way.found_in_l2(domain.core(ready));
             way.reply_port(cycle);
         }
@@ -507,28 +526,29 @@ impl Slice {
         }
     }
 
-    /// Sends a read (with its entry and whether it is traced) or a write to the DRAM, or lets it wait
+    /// Sends a read (with its entry and, if it is traced, its column) or a write to the DRAM, or lets it wait
     /// for room there.
     #[inline]
     fn send(
         &mut self,
         now: u64,
         place: Coordinates,
-        read: Option<(u16, bool)>,
+        read: Option<(u16, Option<u16>)>,
         links: &mut [Link],
         stride: usize,
     ) {
         let channel = place.channel as usize;
-        let (mshr, traced) = read.unwrap_or_default();
+        let (mshr, burst) = read.unwrap_or_default();
         let miss = Miss {
             row: place.row,
             mshr,
+            burst: burst.unwrap_or_default(),
             bank: place.bank,
             write: read.is_none(),
-            traced,
+            traced: burst.is_some(),
         };
         if self.room[channel] > 0 && self.misses[channel].is_empty() {
-            self.depart(now, channel, miss, links, stride);
+            self.depart(now, channel, (miss, false), links, stride);
         } else {
             self.misses[channel].push_back(miss);
             self.waiting_misses += 1;
@@ -538,8 +558,16 @@ impl Slice {
         }
     }
 
+    /// A miss, and whether it waited for room, leaves for the DRAM.
     #[inline]
-    fn depart(&mut self, now: u64, channel: usize, miss: Miss, links: &mut [Link], stride: usize) {
+    fn depart(
+        &mut self,
+        now: u64,
+        channel: usize,
+        (miss, waited_for_room): (Miss, bool),
+        links: &mut [Link],
+        stride: usize,
+    ) {
         debug_assert!(self.room[channel] > 0, "a request without a place");
         self.room[channel] -= 1;
         let held = u64::from(self.settings.dram_share - self.room[channel]);
@@ -559,9 +587,13 @@ impl Slice {
                 arrived: command_cycle,
                 bank: miss.bank,
                 row: miss.row,
+                burst: miss.burst,
+                waited_for_room,
                 closed_another: false,
                 refreshed: false,
                 opened: None,
+                oldest: false,
+                open_since: 0,
                 column: u64::MAX,
                 data: 0,
             });
@@ -575,6 +607,23 @@ impl Slice {
         });
     }
 
+    /// Notes what a traced packet has waited for, now that its lookup is tried.
+    #[cold]
+    fn note_try(&mut self, now: u64, packet: &Packet) {
+        let arrival = self.settings.domain.core(packet.arrival);
+        let wait = match self.blocked {
+            Blocked::No if self.held_up > arrival => Wait::SliceRoom,
+            Blocked::No => Wait::Lookups,
+            Blocked::Room { entries: true, .. } => Wait::EntriesFull,
+            Blocked::Room { .. } => Wait::MissQueueFull,
+            Blocked::Merge => Wait::MergesFull,
+            Blocked::Reply(_) => Wait::ReplyRoom,
+            Blocked::Way => Wait::NoWay,
+        };
+        let name = (packet.sm, packet.id);
+        Way::of(&mut self.hops, name, packet.sectors).slice_queue(arrival, now, wait);
+    }
+
     /// Notes where and when a traced packet was looked up.
     #[cold]
     fn note_lookup(
@@ -583,16 +632,10 @@ impl Slice {
         packet: &Packet,
         set: u32,
         slot: u32,
-        held_up: bool,
         parts: [(SectorMask, Found); 3],
     ) {
-        Way::of(&mut self.hops, packet.id, packet.sectors).slice_queue(
-            self.settings.domain.core(packet.arrival),
-            now,
-            held_up,
-        );
         for (sectors, found) in parts.into_iter().filter(|(sectors, _)| *sectors != 0) {
-            Way::of(&mut self.hops, packet.id, sectors).lookup(
+            Way::of(&mut self.hops, (packet.sm, packet.id), sectors).lookup(
                 now,
                 set,
                 self.tags.way(slot),
@@ -627,7 +670,7 @@ impl Slice {
                 last = last.max(replies.place_from());
                 let cycle = replies.take(last, 1);
                 if waiter.traced {
-                    let mut way = Way::of(hops, waiter.id, 1 << sector);
+                    let mut way = Way::of(hops, (waiter.sm, waiter.id), 1 << sector);
                     way.dram(note.as_ref(), channel as u32, clocks, back.cycle);
                     way.fill(now, domain.core(last));
                     way.reply_port(domain.core(cycle));
@@ -659,12 +702,12 @@ impl Slice {
         }
         if let Some(miss) = self.misses[channel].pop_front() {
             self.waiting_misses -= 1;
-            self.depart(now, channel, miss, links, stride);
+            self.depart(now, channel, (miss, true), links, stride);
         }
         self.may_go = match self.blocked {
             Blocked::No | Blocked::Reply(_) => return,
             Blocked::Room { needed, reads, .. } => self.has_room(needed, reads),
-            Blocked::Return => true,
+            Blocked::Way | Blocked::Merge => true,
         };
         if self.may_go {
             self.next_lookup = self.next_lookup.max(self.settings.domain.cycle(now));
@@ -679,6 +722,6 @@ fn note_port(hops: &mut Vec<Hop>, domain: Domain, sub: u32, packet: Option<&Pack
         && packet.traced
     {
         let (reached, passed) = (domain.core(packet.reached), domain.core(packet.arrival));
-        Way::of(hops, packet.id, packet.sectors).slice_port(sub, reached, passed);
+        Way::of(hops, (packet.sm, packet.id), packet.sectors).slice_port(sub, reached, passed);
     }
 }

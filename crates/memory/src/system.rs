@@ -399,7 +399,7 @@ impl MemorySystem {
             if packet.traced {
                 let slice = u32::from(place.0) * self.settings.map.slices_per_partition
                     + u32::from(place.1);
-                Way::of(&mut self.hops, packet.id, packet.sectors).request_network(
+                Way::of(&mut self.hops, (packet.sm, packet.id), packet.sectors).request_network(
                     slice,
                     reached - latency,
                     domain.core(packet.reached),
@@ -455,7 +455,12 @@ impl MemorySystem {
             };
             let reply = self.sm_ports[sm].take(departure.cycle + hop, cycles, departure);
             if departure.traced {
-                Way::of(&mut self.hops, departure.id, departure.sectors).reply_network(
+                Way::of(
+                    &mut self.hops,
+                    (departure.sm, departure.id),
+                    departure.sectors,
+                )
+                .reply_network(
                     departure.cycle,
                     departure.cycle + hop,
                     reply.cycle.0,
@@ -474,14 +479,16 @@ fn in_partition(hop: Hop, partition: u32, slices: u32) -> Hop {
             channel,
             bank,
             row,
-            open,
+            column,
+            state,
             ..
         } => hop.chosen(Chosen::Bank {
             controller: partition,
             channel,
             bank,
             row,
-            open,
+            column,
+            state,
         }),
         Chosen::Slice { slice } => hop.chosen(Chosen::Slice {
             slice: partition * slices + slice,

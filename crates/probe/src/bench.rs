@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use device::launch::{Argument, DEFAULT_STACK, KernelLaunch};
+use device::statistics::{InstanceKind, Instances};
 use device::{Device, HazardMode, LaunchReport, LoadedCubin, PageOrder, RunError, RunOptions};
 use hardware::{CardParameters, Gpu, MemoryParameters, OccupancyParameters};
 
@@ -54,6 +55,8 @@ pub struct Bench {
     loaded: BTreeMap<String, LoadedCubin>,
     /// Address and bytes of what launches hand in and out.
     scratch: (u64, u64),
+    /// Counters of each instance in the last launch, where they are asked for.
+    counted: Vec<Instances>,
 }
 
 /// An argument of a kernel.
@@ -123,6 +126,7 @@ impl Bench {
             device,
             loaded: BTreeMap::new(),
             scratch: (0, 0),
+            counted: Vec::new(),
         })
     }
 
@@ -191,6 +195,34 @@ impl Bench {
         Ok(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
     }
 
+    /// The device, for who compares what was found with what its document says.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    /// What `launches` gives, and the values of one counter of each instance of `kind` in its last launch.
+    ///
+    /// # Errors
+    /// A launch that fails, a counter that is not there.
+    pub fn counting<T>(
+        &mut self,
+        (kind, counter): (InstanceKind, &str),
+        launches: impl FnOnce(&mut Bench) -> Result<T, ProbeError>,
+    ) -> Result<(T, Vec<u64>), ProbeError> {
+        self.options.instances = vec![kind];
+        let given = launches(self);
+        self.options.instances.clear();
+        let given = given?;
+        let counted = std::mem::take(&mut self.counted);
+        let found = counted.iter().find_map(|one| one.counter(counter));
+        let values = found.map(|one| one.values.clone());
+        let values = values.ok_or_else(|| ProbeError::Inconclusive {
+            probe: "launch",
+            reason: format!("no counter {counter} of each {}", kind.name()),
+        })?;
+        Ok((given, values))
+    }
+
     /// Assembles and loads a text under a name, unless that was done before, and launches its kernel.
     ///
     /// # Errors
@@ -244,6 +276,9 @@ impl Bench {
                 kernel: name.to_owned(),
                 findings: hazards,
             });
+        }
+        if let Some(timing) = &report.timing {
+            self.counted.clone_from(&timing.instances);
         }
         Ok(report)
     }

@@ -2,15 +2,17 @@
 //!
 //! A load whose row is open is served sooner than one that has to open it. After a load of x, a load of y
 //! that is soon served shares the row of x; if it is not and a second sector of x is not either, y has opened
-//! another row of the same bank. Every line is loaded for the first time, within pages that are all
-//! translated. How many banks there are follows from how often a row is closed by so many random others
-//! before the next refresh. Lines of one channel take longer where both are loaded at once from open rows.
+//! another row of the same bank. Every line is loaded for the first time, and its page is translated. How many
+//! bytes a row has follows from lines of one row in ever larger blocks, how many banks there are from how
+//! often a row is closed by so many random others. Channels are told by the counters of each that a profiler
+//! shows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use report::plot::{Axis, Mark, Plot, Scale, Series};
 
 use crate::bench::{Bench, LANES, LINE, SECTOR};
+use crate::counters;
 use crate::error::ProbeError;
 use crate::kernel::Load;
 use crate::list::{Choice, Probe};
@@ -27,21 +29,31 @@ pub const PROBE: Probe = Probe {
 
 /// Bytes that lines are taken from: few pages.
 pub(crate) const FIELD: u64 = 16 << 20;
-/// Pairs for each address bit, and for each size of block.
+/// Bytes within which one translation is good, as far as is known: a line of each such stretch is loaded
+/// where a translation may be missing.
+const STRETCH: u64 = 2 << 20;
+/// Pairs for each address bit.
 const PAIRS: usize = 48;
-const BLOCK_PAIRS: usize = 256;
 /// Address bits that are looked at: from a sector to half a page.
 const BITS: std::ops::RangeInclusive<u32> = 5..=20;
-/// Sizes of blocks, as powers of two, in which lines of one row are looked for.
-const BLOCKS: std::ops::RangeInclusive<u32> = 8..=17;
+/// A share of pairs from which on an address bit tells columns of one row apart.
+const ONE_ROW: f64 = 0.75;
+/// Sizes of blocks, as powers of two of lines, in which lines of one row are looked for, and pairs of each:
+/// more in large ones, where they are few.
+const BLOCKS: std::ops::RangeInclusive<u32> = 1..=12;
+const BLOCK_PAIRS: [usize; 2] = [512, 4096];
+const LARGE_BLOCK: u32 = 7;
 /// Bytes that rows are taken from which may close another: so many that hardly two are the same.
 const WIDE: u64 = 256 << 20;
-/// Looks at whether a row stayed open, and rows that are opened between at most.
-const LOOKS: usize = 1200;
-const MOST_BETWEEN: usize = 96;
-/// Pairs that are loaded at once, and the difference in cycles from which on they are not told apart.
-const CHANNEL_PAIRS: usize = 2000;
-const MEETING: i64 = 16;
+/// Looks at whether rows stayed open, the rows of each, and loads of random lines between at most.
+const LOOKS: usize = 2500;
+const ROWS_BY_LOOK: usize = 4;
+const MOST_BETWEEN: usize = 12;
+/// Lines for each address bit whose channel is told, and random ones whose channels must be all.
+const CHANNEL_PAIRS: usize = 4;
+const CHANNEL_LINES: usize = 1 << 14;
+/// Warps of each SM that load those.
+const WARPS: u32 = 4;
 /// A row hit is at least so many cycles sooner.
 const LEAST_STEP: u32 = 3;
 
@@ -55,8 +67,10 @@ pub(crate) struct Fresh {
 
 impl Fresh {
     pub(crate) fn new(bench: &mut Bench, bytes: u64, seed: u64) -> Result<Fresh, ProbeError> {
+        let bytes = bytes / STRETCH * STRETCH;
+        let base = bench.allocate(bytes + STRETCH, "lines that were never loaded")?;
         Ok(Fresh {
-            base: bench.allocate(bytes, "lines that were never loaded")?,
+            base: base.next_multiple_of(STRETCH),
             bytes,
             used: BTreeSet::new(),
             random: Random::new(seed),
@@ -68,12 +82,28 @@ impl Fresh {
         loop {
             let one = self.random.below(self.bytes / LINE) * LINE;
             let other = partner(one, &mut self.random);
-            let line = |offset: u64| offset / LINE;
-            if !self.used.contains(&line(one)) && !self.used.contains(&line(other)) {
-                self.used.extend([line(one), line(other)]);
+            if self.take(&[one, other]) {
                 return (self.base + one, self.base + other);
             }
         }
+    }
+
+    /// Whether lines at these offsets were free; they are not any more. The first line of each stretch never
+    /// is.
+    fn take(&mut self, offsets: &[u64]) -> bool {
+        let line = |offset: &u64| offset / LINE;
+        let first = |offset: &u64| offset.is_multiple_of(STRETCH);
+        let free = |offset: &u64| !first(offset) && !self.used.contains(&line(offset));
+        let taken = offsets.iter().all(free);
+        if taken {
+            self.used.extend(offsets.iter().map(line));
+        }
+        taken
+    }
+
+    /// A line whose translation is good for another too.
+    fn beside(&self, line: u64) -> u64 {
+        self.base + (line - self.base) / STRETCH * STRETCH
     }
 
     pub(crate) fn line(&mut self) -> u64 {
@@ -137,9 +167,11 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let mut fresh = Fresh::new(bench, FIELD, 4)?;
     let mut rows = learn(bench, &mut fresh, choice.sm)?;
     let bits = by_bit(&mut rows, &mut fresh)?;
-    let (blocks, row_bytes) = by_block(&mut rows, &mut fresh)?;
-    let (looks, banks) = count_banks(&mut rows, &mut fresh)?;
-    let meetings = meetings(&mut rows, &mut fresh)?;
+    let mut wide = Fresh::new(rows.bench, WIDE.min(card.dram_bytes / 8), 7)?;
+    let (blocks, lines) = by_block(&mut rows, &mut wide)?;
+    let row_bytes = lines * SECTOR << (5..7).filter(|&bit| one_row(&bits, bit)).count();
+    let (looks, banks) = count_banks(&mut rows, &mut fresh, &mut wide)?;
+    let (channel_bits, shares) = channels(&mut rows, &mut wide)?;
     let points = |column: usize| {
         let rows = bits.rows.iter();
         let pairs = rows.filter_map(|row| match (&row[0], &row[column]) {
@@ -171,23 +203,31 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     outcome.found("row_hit", rows.hit, "cycles");
     outcome.found("row_miss", rows.miss, "cycles");
     outcome.found("row_bytes", row_bytes, "bytes");
-    if let Some((banks, error)) = banks {
-        outcome.found("banks", banks, "");
-        outcome.found("banks_error", error, "");
-    } else {
-        outcome
+    match banks {
+        Some((banks, error)) => {
+            outcome.found("banks", banks, "");
+            outcome.found("banks_error", error, "");
+        }
+        None => outcome
             .notes
-            .push("banks: rows close as soon without others that are opened".to_owned());
+            .push("banks: rows close as soon without others that are opened".to_owned()),
+    }
+    let count = shares.rows.len();
+    outcome.found("channels", count, "");
+    if let Some((banks, _)) = banks {
+        outcome.found("banks_of_a_channel", banks / count.max(1) as f64, "");
     }
     outcome.notes.push(
-        "banks: an estimate with its standard error; too few where refresh closes rows meanwhile. meetings: pairs of one channel take longer; of random \
-         pairs one in so many as there are channels is of one"
+        "banks of all channels: an estimate with its standard error; what refresh closes is told from looks with one \
+         row in one load. channels: those whose counters count"
             .to_owned(),
     );
     outcome
         .notes
         .push("times of single loads hold two clock reads".to_owned());
-    outcome.tables.extend([bits, blocks, looks, meetings]);
+    outcome
+        .tables
+        .extend([bits, blocks, looks, channel_bits, shares]);
     Ok(outcome)
 }
 
@@ -235,122 +275,166 @@ fn by_bit(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<Rows, ProbeError
     Ok(table)
 }
 
-/// Lines of a row by the share of pairs in ever larger blocks that are of one row.
+/// Whether pairs that differ in that address bit share a row.
+fn one_row(bits: &Rows, wanted: u64) -> bool {
+    bits.rows.iter().any(|row| match (&row[0], &row[1]) {
+        (Cell::Count(bit), Cell::Real(share)) => *bit == wanted && *share > ONE_ROW,
+        _ => false,
+    })
+}
+
+/// Lines of a row, a power of two: those that lie with a line in its block of so many lines, but not in the
+/// half of it, by the share of pairs that are of one row.
 fn by_block(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, u64), ProbeError> {
     let mut table = Rows::new(
         "blocks",
-        &["block bytes", "pairs of one row", "bytes of a row in it"],
+        &["block bytes", "pairs", "of one row", "lines of a row in it"],
     );
-    let mut most: f64 = LINE as f64;
-    for bits in BLOCKS {
-        let block = 1u64 << bits;
-        let lines = block / LINE;
-        let mut list = Vec::new();
-        for _ in 0..BLOCK_PAIRS {
-            let (one, other) = fresh.pair(|one, random| {
-                let step = 1 + random.below(lines - 1);
-                one & !(block - 1) | (one + step * LINE) & (block - 1)
-            });
-            list.extend([one, other]);
+    // Random lines may find their row open too: told from lines far apart.
+    let bytes = fresh.bytes;
+    let mut share = |pairs: usize, partner: &dyn Fn(u64, &mut Random) -> u64| {
+        let mut list = Vec::with_capacity(4 * pairs);
+        for _ in 0..pairs {
+            let (one, other) = fresh.pair(partner);
+            list.extend([fresh.beside(one), fresh.beside(other), one, other]);
         }
         let times = rows.times(&list)?;
-        let (pairs, _) = times.as_chunks::<2>();
-        let same = pairs.iter().filter(|times| rows.is_hit(times[1])).count();
-        let share = same as f64 / BLOCK_PAIRS as f64;
-        let bytes = LINE as f64 * (1.0 + share * (lines - 1) as f64);
-        // A handful of pairs says too little.
-        if same >= 20 {
-            most = most.max(bytes);
+        let (loads, _) = times.as_chunks::<4>();
+        let same = loads.iter().filter(|times| rows.is_hit(times[3])).count();
+        Ok::<f64, ProbeError>(same as f64)
+    };
+    let chance = share(BLOCK_PAIRS[1], &|_, random| {
+        random.below(bytes / LINE) * LINE
+    })? / BLOCK_PAIRS[1] as f64;
+    // And some find it closed again by a refresh: told from sectors of one line.
+    let open = share(BLOCK_PAIRS[1], &|one, _| one + SECTOR)? / BLOCK_PAIRS[1] as f64;
+    let mut lines = 1.0;
+    for bits in BLOCKS {
+        let half = 1u64 << (bits - 1);
+        let pairs = BLOCK_PAIRS[usize::from(bits >= LARGE_BLOCK)];
+        let same = share(pairs, &|one, random| {
+            one ^ (half + random.below(half)) * LINE
+        })?;
+        let by_chance = chance * pairs as f64;
+        // As many as chance may bring say nothing.
+        if same > by_chance + 3.0 + 2.0 * by_chance.sqrt() {
+            lines += (same - by_chance) / pairs as f64 / open.max(0.1) * half as f64;
         }
-        table.row([block.into(), Cell::Real(share), Cell::Real(bytes)]);
+        table.row([
+            (2 * half * LINE).into(),
+            pairs.into(),
+            Cell::Real(same),
+            Cell::Real(lines),
+        ]);
     }
-    Ok((table, 1 << most.log2().round() as u32))
+    Ok((table, 1 << lines.log2().round() as u32))
 }
 
-/// The share of rows that stay open while so many random others are opened. Where there are fewer others,
-/// loads of what is in L2 take their place; the last of them also brings back the translation that others
-/// may have pushed out.
+/// The share of rows that stay open while `loads` loads of so many random lines at once are made, and the
+/// cycles that all this takes. A load before each look brings back the translation that others may have pushed
+/// out.
 fn stay_open(
     rows: &mut RowTimes<'_>,
     (fresh, wide): (&mut Fresh, &mut Fresh),
-    (looks, between): (usize, usize),
-) -> Result<f64, ProbeError> {
-    let parts = MOST_BETWEEN / LANES as usize + 1;
+    looks: usize,
+    (loads, lanes): (usize, usize),
+) -> Result<(f64, f64), ProbeError> {
     let mut gathers = Vec::new();
     for _ in 0..looks {
-        let line = fresh.line();
-        gathers.push(vec![line]);
-        let others: Vec<u64> = (0..between).map(|_| wide.line()).collect();
-        let mut others = others.chunks(LANES as usize);
-        for _ in 0..parts {
-            gathers.push(others.next().map_or_else(|| vec![line], <[u64]>::to_vec));
-        }
-        gathers.push(vec![line + SECTOR]);
+        let lines: Vec<u64> = (0..ROWS_BY_LOOK).map(|_| fresh.line()).collect();
+        gathers.push(lines.clone());
+        gathers.extend((0..loads).map(|_| (0..lanes).map(|_| wide.line()).collect()));
+        gathers.extend(
+            lines
+                .iter()
+                .flat_map(|line| [vec![*line], vec![line + SECTOR]]),
+        );
     }
     let times = rows.bench.times_of_gathers(&gathers, rows.sm)?;
-    let looked = times.chunks_exact(parts + 2);
-    let open = looked.filter(|times| rows.is_hit(times[parts + 1])).count();
-    Ok(open as f64 / looks as f64)
+    let mut open = 0;
+    for looked in times.chunks_exact(1 + loads + 2 * ROWS_BY_LOOK) {
+        let (pairs, _) = looked[1 + loads..].as_chunks::<2>();
+        open += pairs.iter().filter(|pair| rows.is_hit(pair[1])).count();
+    }
+    let cycles: u64 = times.iter().map(|&time| u64::from(time)).sum();
+    Ok((
+        open as f64 / (looks * ROWS_BY_LOOK) as f64,
+        cycles as f64 / looks as f64,
+    ))
 }
 
-/// Banks, by how many random rows it takes to close one, with the standard error. What closes rows anyway is
-/// told from looks at rows that nothing else was opened after.
+/// Banks, by how many random rows it takes to close one, with the standard error. As many loads of one line
+/// each find closed what refresh has closed, so the rest is what the other lines have closed.
 fn count_banks(
     rows: &mut RowTimes<'_>,
     fresh: &mut Fresh,
+    wide: &mut Fresh,
 ) -> Result<(Rows, Option<(f64, f64)>), ProbeError> {
-    let columns = ["rows opened between", "looks", "still open"];
+    let lanes = LANES as usize;
+    let columns = ["loads between", "rows of each", "looks", "still open"];
     let mut table = Rows::new("banks", &columns);
-    let bytes = WIDE.min(rows.bench.card().dram_bytes / 8);
-    let mut wide = Fresh::new(rows.bench, bytes, 7)?;
-    let mut look = |looks: usize, between: usize| -> Result<f64, ProbeError> {
-        let open = stay_open(rows, (&mut *fresh, &mut wide), (looks, between))?;
-        table.row([between.into(), looks.into(), Cell::Real(open)]);
-        Ok(open)
+    let mut look = |looks: usize, loads: usize, lanes: usize| -> Result<(f64, f64), ProbeError> {
+        let seen = stay_open(rows, (&mut *fresh, &mut *wide), looks, (loads, lanes))?;
+        let open = seen.0;
+        table.row([
+            loads.into(),
+            lanes.into(),
+            (looks * ROWS_BY_LOOK).into(),
+            Cell::Real(open),
+        ]);
+        Ok(seen)
     };
-    let alone = look(LOOKS, 0)?.max(0.01);
     // Ever more others until about half of the rows are closed.
-    let mut between = 2;
-    while look(LOOKS / 8, between)? > alone / 2.0 && between < MOST_BETWEEN {
-        between = (2 * between).min(MOST_BETWEEN);
+    let mut loads = 1;
+    let alone = look(LOOKS / 10, 1, 1)?.0;
+    while loads < MOST_BETWEEN && look(LOOKS / 10, loads, lanes)?.0 > alone / 2.0 {
+        loads = (2 * loads).min(MOST_BETWEEN);
     }
-    let stays = look(LOOKS, between)? / alone;
-    if !(0.02..0.98).contains(&stays) {
+    let (one, cycles) = look(LOOKS, loads, 1)?;
+    let (many, more_cycles) = look(LOOKS, loads, lanes)?;
+    // More lines take a little longer: so much more is closed by refresh.
+    let refreshed = one.max(0.01).ln() / cycles * (more_cycles - cycles);
+    let stays = many / one / refreshed.exp();
+    if one < 0.05 || many < 0.02 || stays > 0.98 {
         return Ok((table, None));
     }
-    let banks = |stays: f64| 1.0 / (1.0 - stays.powf(1.0 / between as f64));
-    let error = (stays * (1.0 - stays) / LOOKS as f64).sqrt();
-    let spread = (banks((stays + error).min(0.999)) - banks(stays - error)) / 2.0;
-    Ok((table, Some((banks(stays), spread))))
+    let more = (loads * (lanes - 1)) as f64;
+    let banks = 1.0 / (1.0 - stays.powf(1.0 / more));
+    let variance = |open: f64| (1.0 - open) / open / (LOOKS * ROWS_BY_LOOK) as f64;
+    let error = banks * (variance(one) + variance(many)).sqrt() / -stays.ln();
+    Ok((table, Some((banks, error))))
 }
 
-/// How much longer than the usual it takes to load from two open rows at once: pairs that share a channel
-/// wait for each other's bursts.
-fn meetings(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<Rows, ProbeError> {
-    let mut gathers = Vec::new();
-    for _ in 0..CHANNEL_PAIRS {
-        let (one, other) = fresh.pair(|_, random| random.below(FIELD / LINE) * LINE);
-        gathers.push(vec![one]);
-        gathers.push(vec![other]);
-        let sectors = (1..4).flat_map(|sector| [one + sector * SECTOR, other + sector * SECTOR]);
-        gathers.push(sectors.collect());
+/// Channels: which address bits lead to another, and how random lines are shared out.
+fn channels(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, Rows), ProbeError> {
+    let mut table = Rows::new("channel_bits", &["address bit", "pairs of one channel"]);
+    let place = Place::Sm(rows.sm);
+    for bit in BITS {
+        let mut same = 0;
+        for _ in 0..CHANNEL_PAIRS {
+            let mask = 1u64 << bit;
+            let pair = match mask < LINE {
+                true => {
+                    let line = fresh.line();
+                    [line, line ^ mask]
+                }
+                false => <[u64; 2]>::from(fresh.pair(|one, _| one ^ mask)),
+            };
+            let read = counters::channel_reads(rows.bench, &pair, place)?;
+            same += usize::from(read.iter().filter(|read| **read > 0).count() == 1);
+        }
+        table.row([bit.into(), Cell::Real(same as f64 / CHANNEL_PAIRS as f64)]);
     }
-    let times = rows.bench.times_of_gathers(&gathers, rows.sm)?;
-    let times: Vec<u32> = times.into_iter().skip(2).step_by(3).collect();
-    let usual = median(times.clone());
-    let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
-    for time in times {
-        let more = i64::from(time) - i64::from(usual);
-        *counts.entry(more.clamp(-MEETING, MEETING)).or_default() += 1;
-    }
-    let columns = ["cycles more than the usual", "pairs", "% of the pairs"];
-    let mut table = Rows::new("meetings", &columns);
-    for (more, count) in counts {
-        table.row([
-            Cell::Text(format!("{more:+}")),
-            count.into(),
-            Cell::Real(100.0 * count as f64 / CHANNEL_PAIRS as f64),
+    let lines: Vec<u64> = (0..CHANNEL_LINES).map(|_| fresh.line()).collect();
+    let mut shares = Rows::new("channels", &["channel", "% of random lines"]);
+    let place = Place::Everywhere { warps: WARPS };
+    let read = counters::channel_reads(rows.bench, &lines, place)?;
+    let sum: u64 = read.iter().sum();
+    for (channel, read) in read.into_iter().enumerate().filter(|(_, read)| *read > 0) {
+        shares.row([
+            channel.into(),
+            Cell::Real(100.0 * read as f64 / sum.max(1) as f64),
         ]);
     }
-    Ok(table)
+    Ok((table, shares))
 }

@@ -98,6 +98,13 @@ fn associativity(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeErr
     let lines: Vec<u64> = (0..64).map(|_| field.line(&mut random)).collect();
     let mut sight = Sight::new(bench, choice.sm, probe, Cache::L1, &lines)?;
     let set = set_of(&mut sight, &field, &mut random, probe)?;
+    if !sight.holds(&set)? {
+        return Err(ProbeError::Inconclusive {
+            probe,
+            reason: "lines that push one out do not stay alone: what was used longest ago is not what goes first"
+                .to_owned(),
+        });
+    }
     let ways = set.others.len();
     let mut outcome = sight.chains(set, "L1", "loads through L1")?;
     outcome.found("l1_ways", ways, "");

@@ -8,13 +8,14 @@
 use report::plot::{Axis, Mark, Plot, Scale, Series};
 
 use crate::bench::{Bench, LANES, LINE, Shape, Word};
+use crate::counters;
 use crate::error::ProbeError;
 use crate::kernel::Load;
 use crate::list::{Choice, Probe};
 use crate::outcome::{Cell, Outcome, Rows};
 use crate::random::{Order, Random};
 use crate::scan::Place;
-use crate::sets::{Cache, Set, Sight};
+use crate::sets::{Cache, Sight};
 
 /// The probe of the ways.
 pub const ASSOCIATIVITY: Probe = Probe {
@@ -37,8 +38,6 @@ const LOOKS: usize = 16;
 const ENOUGH: usize = 48;
 /// Most lines that the search in one set goes over.
 const MOST: usize = 2048;
-/// Sets that are looked for; a list or the code may stand in the way of one.
-const SETS: usize = 3;
 /// Warps of each SM that go over the lines.
 const WARPS: u32 = 8;
 /// Bytes between the starts of the sets that may stay.
@@ -88,22 +87,29 @@ fn associativity(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeErr
     let mut sight = Sight::new(bench, choice.sm, probe, Cache::L2, &lines)?;
     let missed = crowded(&mut sight, &mut random)?;
     let found = missed.len();
-    let mut sets: Vec<Set> = Vec::new();
+    let mut found_set = None;
+    let mut tried: Vec<u64> = Vec::new();
     for &target in &missed {
-        let pool = missed.iter().copied().filter(|line| *line != target);
-        if sets.iter().any(|set| set.others.contains(&target)) {
+        if tried.contains(&target) {
             continue;
         }
-        sets.extend(sight.find_set(target, pool.collect(), &mut random, probe)?);
-        if sets.len() == SETS {
+        let pool = missed.iter().copied().filter(|line| *line != target);
+        let Some(set) = sight.find_set(target, pool.collect(), &mut random, probe)? else {
+            continue;
+        };
+        if sight.holds(&set)? {
+            found_set = Some(set);
             break;
         }
+        tried.extend(set.others);
     }
-    // Whatever else is in a set lets fewer lines push the target out, never more.
-    let Some(set) = sets.into_iter().max_by_key(|set| set.others.len()) else {
+    let Some(set) = found_set else {
         return Err(ProbeError::Inconclusive {
             probe,
-            reason: format!("none of {found} lines that missed is pushed out by the others"),
+            reason: format!(
+                "of {found} lines that missed no few are found that stay alone and push each other out with one \
+                 more"
+            ),
         });
     };
     let ways = set.others.len();
@@ -146,29 +152,57 @@ fn misses(bench: &mut Bench, base: u64, lines: u32, passes: u32) -> Result<u64, 
         })
 }
 
+fn mebibytes(bytes: u64) -> f64 {
+    bytes as f64 / f64::from(1 << 20)
+}
+
+/// Lines of `bytes` bytes from `base` on that are gone again when all SMs come to them the next time.
+fn lost(bench: &mut Bench, base: u64, bytes: u64) -> Result<u64, ProbeError> {
+    let lines = (bytes / LINE) as u32;
+    // The first launch leaves L2 as every later one does; one more pass misses what does not stay.
+    misses(bench, base, lines, 1)?;
+    let once = misses(bench, base, lines, 1)?;
+    let twice = misses(bench, base, lines, 2)?;
+    Ok(twice.saturating_sub(once))
+}
+
 fn resident(bench: &mut Bench, _: &Choice) -> Result<Outcome, ProbeError> {
     let bytes = bench.card().l2_bytes;
     let half = bytes / 2;
+    let slices = counters::slices(bench)? as u64;
     // The driver's first allocation begins where pages do.
     let start = bench.allocate(2 * bytes, "as many bytes as L2 has")?;
     let mut table = Rows::new("starts", &["start bytes", "lines that miss", "% that stay"]);
     let mut points = Vec::new();
     let page = PAGE.min(half / 4);
-    let lines = (bytes / LINE) as u32;
+    let share = |missed: u64, bytes: u64| 100.0 * (1.0 - missed as f64 / (bytes / LINE) as f64);
     let mut best = (f64::NEG_INFINITY, 0);
     for offset in [0, page, half / page / 2 * page, half] {
-        let base = start + offset;
-        // One more pass misses what does not stay. The first launch leaves L2 as every later one does.
-        misses(bench, base, lines, 1)?;
-        let once = misses(bench, base, lines, 1)?;
-        let twice = misses(bench, base, lines, 2)?;
-        let missed = twice.saturating_sub(once);
-        let stay = 100.0 * (1.0 - missed as f64 / f64::from(lines));
+        let missed = lost(bench, start + offset, bytes)?;
+        let stay = share(missed, bytes);
         if stay > best.0 {
             best = (stay, offset);
         }
         points.push((offset as f64 / f64::from(1 << 20), stay));
         table.row([offset.into(), missed.into(), Cell::Real(stay)]);
+    }
+    // From the best of them on: less than L2 holds, all of it, a slice of it more, and still more.
+    let base = start + best.1;
+    let slice = bytes / slices.max(1) / LINE * LINE;
+    let mut sizes = Rows::new(
+        "sizes",
+        &[
+            "bytes from the best start",
+            "lines that miss",
+            "% that stay",
+        ],
+    );
+    let mut stay_of = Vec::new();
+    for size in [half, bytes - slice, bytes, bytes + slice, bytes + half] {
+        let missed = lost(bench, base, size)?;
+        let stay = share(missed, size);
+        stay_of.push((size, missed, stay));
+        sizes.row([size.into(), missed.into(), Cell::Real(stay)]);
     }
     let mut outcome = Outcome::new(Plot {
         title: format!(
@@ -189,10 +223,30 @@ fn resident(bench: &mut Bench, _: &Choice) -> Result<Outcome, ProbeError> {
             points,
         }],
     });
-    outcome.found("set_bytes", bytes, "bytes");
-    outcome.found("most_that_stay", best.0, "%");
+    let whole = stay_of.iter().filter(|(_, missed, _)| *missed == 0);
+    let most = whole.map(|(size, ..)| *size).max().unwrap_or(0);
+    outcome.found("l2_bytes", bytes, "bytes");
     outcome.found("start", best.1, "bytes");
+    outcome.found("most_that_stay", best.0, "%");
+    outcome.found("largest_that_stays_whole", most, "bytes");
+    outcome.found("slice_more_bytes", bytes + slice, "bytes");
+    outcome.found("slice_more_that_stay", stay_of[3].2, "%");
     outcome.tables.push(table);
+    outcome.tables.push(sizes);
+    outcome.notes.push(match most >= bytes {
+        true => format!(
+            "{:.2} MiB stay resident from the best start, as many as L2 has; with a slice more {} of {} lines \
+             miss",
+            mebibytes(bytes),
+            stay_of[3].1,
+            stay_of[3].0 / LINE
+        ),
+        false => format!(
+            "{:.2} MiB, as many as L2 has, stay only in part from every start that was tried: sets are chosen \
+             unevenly, or something else takes lines",
+            mebibytes(bytes)
+        ),
+    });
     outcome.notes.push(
         "code, constants and counters take lines of their own: each can make the lines of its set miss"
             .to_owned(),

@@ -6,8 +6,8 @@
 //! document, also on one of a GPU that does not exist.
 //!
 //! In the order of a measurement: [`list`] names the probes, [`bench`] is where they launch, [`scan`],
-//! [`ring`] and [`stamps`] are the ways to time loads, [`sets`] finds lines of one set, each further file is
-//! one probe or two, [`outcome`] is what it tells.
+//! [`ring`] and [`stamps`] are the ways to time loads, [`sets`] finds lines of one set, [`counters`] the
+//! slice of a line and the channels, each further file is one probe or two, [`outcome`] is what it tells.
 
 // A test that meets an error it does not expect is meant to panic.
 #![cfg_attr(test, allow(clippy::unwrap_used))]
@@ -16,6 +16,7 @@ pub mod atomics;
 pub mod bandwidth;
 pub mod bench;
 pub mod chase;
+pub mod counters;
 pub mod dram;
 pub mod error;
 pub mod gf2;

@@ -21,7 +21,7 @@ pub const PROBE: Probe = Probe {
 
 const TEXT: &str = include_str!("kernels/load.sass");
 /// Hops of each warp.
-const HOPS: u32 = 16;
+const HOPS: u32 = 32;
 /// CTAs of an SM at most; their warps are what the SM holds in equal parts.
 const CTAS: u32 = 2;
 

@@ -15,6 +15,8 @@ use crate::scan::Place;
 
 /// No cache has more ways.
 const MOST_WAYS: usize = 1 << 10;
+/// Laps around lines of a set; the last is looked at.
+const LAPS: usize = 4;
 /// Lines that hits and misses are learned from.
 const LEARNED: usize = 64;
 /// A miss takes at least so many cycles more than a hit, or no cache is seen.
@@ -156,16 +158,38 @@ impl<'a> Sight<'a> {
         Ok(Set { target, others })
     }
 
+    /// Times of the last lap of loads of these lines around and around.
+    fn last_lap(&mut self, lines: &[u64]) -> Result<Vec<u32>, ProbeError> {
+        let laps = lines.iter().copied().cycle().take(LAPS * lines.len());
+        let times = self.times(&laps.collect::<Vec<_>>())?;
+        Ok(times[(LAPS - 1) * lines.len()..].to_vec())
+    }
+
+    /// Whether lines that push a target out are of its set and as many as there are ways: around and around
+    /// they all hit without the target and all miss with it. A list or the code may have stood in the way of
+    /// the search and taken a way for itself.
+    ///
+    /// # Errors
+    /// A launch that fails.
+    pub fn holds(&mut self, set: &Set) -> Result<bool, ProbeError> {
+        let others = self.last_lap(&set.others)?;
+        let with: Vec<u64> = std::iter::once(set.target)
+            .chain(set.others.iter().copied())
+            .collect();
+        let all = self.last_lap(&with)?;
+        Ok(
+            others.iter().all(|&time| time < self.miss)
+                && all.iter().all(|&time| time >= self.miss),
+        )
+    }
+
     /// Loads more and more lines of a set of the cache `level`, around and around: what fits hits.
     pub fn chains(&mut self, set: Set, level: &str, loads: &str) -> Result<Outcome, ProbeError> {
-        const LAPS: usize = 4;
         let all: Vec<u64> = std::iter::once(set.target).chain(set.others).collect();
         let mut table = Rows::new("chains", &["lines of one set", "cycles per load", "misses"]);
         let mut points = Vec::new();
         for count in 1..=all.len() {
-            let chain = all[..count].iter().copied().cycle().take(LAPS * count);
-            let times = self.times(&chain.collect::<Vec<_>>())?;
-            let last = &times[(LAPS - 1) * count..];
+            let last = self.last_lap(&all[..count])?;
             let mean = last.iter().map(|&time| f64::from(time)).sum::<f64>() / count as f64;
             let misses = last.iter().filter(|&&time| time >= self.miss).count();
             points.push((count as f64, mean));

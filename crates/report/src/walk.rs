@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write};
 
-use device::{Chosen, Hop, Line, Structure, WalkReport, packets};
+use device::{Chosen, Hop, Line, RowState, Structure, WalkReport, packets};
 use serde_json::{Map, Value, json};
 
 use crate::table::{Align, Table};
@@ -16,6 +16,8 @@ pub struct Title {
     pub kernel: String,
     /// The core clock in MHz.
     pub clock: f64,
+    /// Whether the launch began with what copies had left in L2; with an empty L2 if not.
+    pub warm_l2: bool,
 }
 
 /// What the whole walk came to.
@@ -27,6 +29,10 @@ struct Totals {
     slices: usize,
     activations: usize,
     columns: usize,
+    /// Passes through shared memory, of an access that goes there.
+    passes: Option<u32>,
+    /// Lines of constants, of an access to those.
+    constants: Option<u16>,
 }
 
 fn totals(walk: &WalkReport) -> Totals {
@@ -43,13 +49,14 @@ fn totals(walk: &WalkReport) -> Totals {
         .collect();
     slices.sort_unstable();
     slices.dedup();
-    // A row that opens for several of them opens once.
+    // A row that opens for several of them opens once; what opens for others is not counted.
     let mut rows: Vec<(u64, u32, u32, u8)> = of(Structure::Row)
         .filter_map(|hop| match hop.chosen {
             Chosen::Bank {
                 controller,
                 channel,
                 bank,
+                state: RowState::Opened,
                 ..
             } => Some((hop.start.0, controller, channel, bank)),
             _ => None,
@@ -69,6 +76,14 @@ fn totals(walk: &WalkReport) -> Totals {
         slices: slices.len(),
         activations: rows.len(),
         columns: of(Structure::Column).count(),
+        passes: walk.hops.iter().find_map(|hop| match hop.chosen {
+            Chosen::Passes { passes } => Some(passes),
+            _ => None,
+        }),
+        constants: of(Structure::ConstantCache).find_map(|hop| match hop.chosen {
+            Chosen::Constants { lines, .. } => Some(lines),
+            _ => None,
+        }),
     }
 }
 
@@ -76,8 +91,8 @@ fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// What was chosen, in words.
-fn chosen(chosen: Chosen) -> String {
+/// What was chosen, in words; cycles are counted from `issued`.
+fn chosen(chosen: Chosen, issued: u64) -> String {
     match chosen {
         Chosen::Nothing => String::new(),
         Chosen::Lines { lines, sectors } => format!(
@@ -91,6 +106,12 @@ fn chosen(chosen: Chosen) -> String {
             found,
         } => format!("set {set}, way {way}: {}", found.name()),
         Chosen::Line { set, found, .. } => format!("set {set}: {}", found.name()),
+        Chosen::Passes { passes } => counted(passes as usize, "pass", "passes"),
+        Chosen::Constants { lines, found } => format!(
+            "{}: {}",
+            counted(lines.into(), "line", "lines"),
+            found.name()
+        ),
         Chosen::Page { found } => found.name().to_owned(),
         Chosen::Slice { slice } => format!("slice {slice}"),
         Chosen::Bank {
@@ -98,11 +119,21 @@ fn chosen(chosen: Chosen) -> String {
             channel,
             bank,
             row,
-            open,
-        } => format!(
-            "controller {controller}, channel {channel}, bank {bank}, row {row}{}",
-            if open { ", open already" } else { "" }
-        ),
+            column,
+            state,
+        } => {
+            let place = format!(
+                "controller {controller}, channel {channel}, bank {bank}, row {row}, column {column}"
+            );
+            match state {
+                RowState::Opened => place,
+                RowState::OpenedForAnother => format!("{place}, opened for another"),
+                RowState::Open { since } => {
+                    let since = since.0 as i128 - i128::from(issued);
+                    format!("{place}, open since {since}")
+                }
+            }
+        }
     }
 }
 
@@ -134,23 +165,40 @@ fn write_text(out: &mut String, walk: &WalkReport, title: &Title) -> fmt::Result
     )?;
     writeln!(
         out,
-        "SM {}, sub-core {}, CTA {}, {}, issued in cycle {}",
+        "SM {}, sub-core {}, CTA {}, {}, issued in cycle {}; {}",
         walk.sm,
         walk.sub_core,
         walk.cta,
         counted(walk.lanes.count_ones() as usize, "lane", "lanes"),
-        walk.issued.0
+        walk.issued.0,
+        match title.warm_l2 {
+            true => "L2 began with what copies had left in it",
+            false => "L2 began empty",
+        }
     )?;
     let t = totals(walk);
-    let parts = [
-        counted(t.sectors as usize, "sector", "sectors"),
-        counted(t.lines, "line", "lines"),
-        counted(t.translations, "translation", "translations"),
-        counted(t.crossings, "crossing", "crossings"),
-        counted(t.slices, "slice", "slices"),
-        counted(t.activations, "activation", "activations"),
-        counted(t.columns, "column read", "column reads"),
-    ];
+    let mut parts = Vec::new();
+    if let Some(passes) = t.passes {
+        parts.push(counted(passes as usize, "pass", "passes"));
+    }
+    if let Some(lines) = t.constants {
+        parts.push(counted(lines.into(), "constant line", "constant lines"));
+    }
+    if t.lines > 0 {
+        parts.extend([
+            counted(t.sectors as usize, "sector", "sectors"),
+            counted(t.lines, "line", "lines"),
+            counted(t.translations, "translation", "translations"),
+        ]);
+    }
+    if t.lines > 0 || t.crossings > 0 {
+        parts.extend([
+            counted(t.crossings, "crossing", "crossings"),
+            counted(t.slices, "slice", "slices"),
+            counted(t.activations, "activation", "activations"),
+            counted(t.columns, "column read", "column reads"),
+        ]);
+    }
     writeln!(
         out,
         "{}: {} cycles = {:.1} ns\n",
@@ -213,7 +261,7 @@ fn cells(walk: &WalkReport, hop: &Hop) -> [String; 5] {
         (hop.start.0 - walk.issued.0).to_string(),
         hop.cycles().to_string(),
         hop.structure.name().to_owned(),
-        chosen(hop.chosen),
+        chosen(hop.chosen, walk.issued.0),
         hop.wait
             .map_or(String::new(), |wait| wait.name().to_owned()),
     ]
@@ -238,6 +286,7 @@ pub fn json(walk: &WalkReport, title: &Title) -> Value {
         "gpu": title.gpu,
         "kernel": title.kernel,
         "clock_mhz": title.clock,
+        "warm_l2": title.warm_l2,
         "sm": walk.sm,
         "sub_core": walk.sub_core,
         "cta": walk.cta,
@@ -256,6 +305,8 @@ pub fn json(walk: &WalkReport, title: &Title) -> Value {
         "slices": t.slices,
         "activations": t.activations,
         "column_reads": t.columns,
+        "passes": t.passes,
+        "constant_lines": t.constants,
         "way": walk.way.iter().map(hop).collect::<Vec<_>>(),
         "hops": walk.hops.iter().map(hop).collect::<Vec<_>>(),
     })
@@ -289,6 +340,13 @@ fn hop(hop: &Hop) -> Value {
             }
             put("found", json!(found.name()));
         }
+        Chosen::Passes { passes } => {
+            put("passes", json!(passes));
+        }
+        Chosen::Constants { lines, found } => {
+            put("lines", json!(lines));
+            put("found", json!(found.name()));
+        }
         Chosen::Page { found } => {
             put("found", json!(found.name()));
         }
@@ -300,13 +358,21 @@ fn hop(hop: &Hop) -> Value {
             channel,
             bank,
             row,
-            open,
+            column,
+            state,
         } => {
             put("controller", json!(controller));
             put("channel", json!(channel));
             put("bank", json!(bank));
             put("row", json!(row));
+            put("column", json!(column));
+            let open = matches!(state, RowState::Open { .. });
             put("row_was_open", json!(open));
+            match state {
+                RowState::Opened => put("row_opened_for", json!("this access")),
+                RowState::OpenedForAnother => put("row_opened_for", json!("another access")),
+                RowState::Open { since } => put("row_open_since", json!(since.0)),
+            };
         }
     }
     Value::Object(object)

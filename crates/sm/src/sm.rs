@@ -349,6 +349,9 @@ impl Sm {
             }
             if self.level1.is_stalled() {
                 self.level1.retry(&mut self.wheel, &mut self.port, now);
+                if self.walk.is_some() {
+                    self.walk_level1();
+                }
             }
             if !self.unit.retry.is_empty() {
                 self.retry_accesses();
@@ -480,6 +483,9 @@ impl Sm {
                 let (wheel, port) = (&mut self.wheel, &mut self.port);
                 self.level1
                     .arrive(wheel, port, line, bytes, sub_core, purpose, self.now);
+                if self.walk.is_some() {
+                    self.walk_level1();
+                }
             }
             Event::LinkReply {
                 line,
@@ -493,6 +499,9 @@ impl Sm {
                 if self.level1.is_stalled() {
                     let (wheel, port) = (&mut self.wheel, &mut self.port);
                     self.level1.retry(wheel, port, self.now);
+                    if self.walk.is_some() {
+                        self.walk_level1();
+                    }
                 }
             }
             Event::Float64HandOver { sub_core } => self.float64_hand_over(sub_core as usize),

@@ -9,15 +9,14 @@ use source::{
 
 use crate::event::RecordIndex;
 use crate::memory_unit::coalesce::Part;
-use crate::sm::Sm;
+use crate::sm::{SUB_CORES, Sm};
+use crate::sub_core::SLOTS;
 
 /// Which execution of which instruction is followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WalkTarget {
-    /// CTA, counted over the grid.
-    pub cta: u64,
-    /// Warp of the CTA.
-    pub warp: u32,
+    /// CTA, counted over the grid, and warp of it; without them any warp that an SM has.
+    pub warp: Option<(u64, u32)>,
     /// Pc in instructions; without it any load of device memory.
     pub pc: Option<u32>,
     /// How many executions go before.
@@ -41,6 +40,8 @@ pub struct Walk {
     target: WalkTarget,
     /// The warp's slot and generation, once its CTA has started.
     warp: Option<(u8, u8)>,
+    /// The CTA in each slot, counted over the grid, and the warp of it.
+    residents: Vec<(u64, u32)>,
     /// Executions so far.
     pub met: u64,
     record: Option<RecordIndex>,
@@ -50,6 +51,10 @@ pub struct Walk {
     pending: Vec<(RequestId, SectorMask)>,
     /// The last answer.
     answered: u64,
+    /// The constant line that is awaited, and whether the L1.5 cache has to fetch it.
+    constant: Option<(u32, Found)>,
+    /// CTA, counted over the grid, and warp of it.
+    pub place: (u64, u32),
     /// Where it was executed.
     pub slot: WarpSlot,
     /// Its pc.
@@ -76,11 +81,14 @@ impl Walk {
         Walk {
             target,
             warp: None,
+            residents: vec![(0, 0); SLOTS * SUB_CORES],
             met: 0,
             record: None,
             ready: 0,
             pending: Vec::new(),
             answered: 0,
+            constant: None,
+            place: (0, 0),
             slot: WarpSlot(0),
             pc: 0,
             operation: Operation::Load,
@@ -122,11 +130,12 @@ impl Sm {
     /// A CTA has started, its warps in these slots.
     #[cold]
     pub(crate) fn walk_cta(&mut self, cta: u64, slots: &[WarpSlot]) {
-        if let Some(walk) = &mut self.walk
-            && walk.target.cta == cta
-            && let Some(slot) = slots.get(walk.target.warp as usize)
-        {
-            walk.warp = Some((slot.0, self.warps[slot.0 as usize].generation));
+        let Some(walk) = &mut self.walk else { return };
+        for (warp, slot) in (0..).zip(slots) {
+            walk.residents[slot.0 as usize] = (cta, warp);
+            if walk.target.warp == Some((cta, warp)) {
+                walk.warp = Some((slot.0, self.warps[slot.0 as usize].generation));
+            }
         }
     }
 
@@ -138,10 +147,11 @@ impl Sm {
         let generation = self.warps[slot as usize].generation;
         let device = record.lines.count > 0 && record.sends_packets();
         let wanted = match walk.target.pc {
-            Some(wanted) => wanted == pc && record.sends_packets(),
+            Some(wanted) => wanted == pc,
             None => device && record.operation == Operation::Load && record.space == Space::Global,
         };
-        if walk.warp != Some((slot, generation)) || !wanted {
+        let any = walk.target.warp.is_none();
+        if !wanted || !any && walk.warp != Some((slot, generation)) {
             return;
         }
         walk.met += 1;
@@ -150,6 +160,7 @@ impl Sm {
         }
         walk.record = Some(index);
         walk.slot = WarpSlot(slot);
+        walk.place = walk.residents[slot as usize];
         walk.pc = pc;
         walk.operation = record.operation;
         walk.space = record.space;
@@ -169,15 +180,18 @@ impl Sm {
         }
     }
 
-    /// The shared unit accepts it in this cycle; its generator begins in `start`, and its first lookup is
-    /// in `lookup`.
+    /// The shared unit accepts it in this cycle; what makes its accesses begins in `start`, and its first
+    /// lookup is in `lookup`.
     #[cold]
     pub(crate) fn walk_accepted(&mut self, index: RecordIndex, start: u64, lookup: u64) {
         let now = self.now;
-        let lines = &self.unit.records[index].lines;
-        let chosen = Chosen::Lines {
-            lines: lines.count,
-            sectors: lines.sectors,
+        let record = &self.unit.records[index];
+        let chosen = match record.sends_packets() {
+            true => Chosen::Lines {
+                lines: record.lines.count,
+                sectors: record.lines.sectors,
+            },
+            false => Chosen::Nothing,
         };
         if let Some(walk) = &mut self.walk
             && walk.follows(index)
@@ -190,6 +204,115 @@ impl Sm {
             }
             walk.add(Structure::Coalescer, lookup).chosen = chosen;
         }
+    }
+
+    /// It reaches shared memory in cycle `arrives`, its passes begin in `start`, and its data are at hand in
+    /// `done`, after those of earlier ones of its queue in `in_turn`.
+    #[cold]
+    pub(crate) fn walk_shared(
+        &mut self,
+        index: RecordIndex,
+        (arrives, start): (u64, u64),
+        (done, in_turn): (u64, u64),
+    ) {
+        let passes = self.unit.records[index].degree.max(1);
+        if let Some(walk) = &mut self.walk
+            && walk.follows(index)
+        {
+            if walk.so_far() < arrives {
+                // A copy: read already, now to be put into shared memory.
+                walk.add(Structure::Transfer, arrives);
+            }
+            if start > arrives {
+                walk.add_wait(Structure::SharedMemory, start, Wait::Passes);
+            }
+            walk.add(Structure::SharedMemory, done).chosen = Chosen::Passes { passes };
+            if in_turn > done {
+                walk.add_wait(Structure::SharedMemory, in_turn, Wait::Ahead);
+            }
+        }
+    }
+
+    /// Its constants were looked up from this cycle on, so many lines one after the other, the last of them
+    /// through in cycle `ready`; `missing` is the last that was not there.
+    #[cold]
+    pub(crate) fn walk_constant(
+        &mut self,
+        index: RecordIndex,
+        lines: u64,
+        missing: Option<u32>,
+        ready: u64,
+    ) {
+        let now = self.now;
+        if let Some(walk) = &mut self.walk
+            && walk.follows(index)
+        {
+            let found = match missing {
+                Some(_) => Found::Miss,
+                None => Found::Hit,
+            };
+            let lines = lines as u16;
+            // A miss asks for its line in the cycle of the lookup.
+            let end = match missing {
+                Some(_) => now + u64::from(lines.saturating_sub(1)),
+                None => ready,
+            };
+            walk.add(Structure::ConstantCache, end).chosen = Chosen::Constants { lines, found };
+            walk.constant = missing.map(|line| (line, Found::Hit));
+            self.level1.tells = missing.is_some();
+        }
+    }
+
+    /// Lines that the memory unit asked for have been looked up in the L1.5 cache in this cycle: the one that
+    /// is followed may be among them.
+    #[cold]
+    pub(crate) fn walk_level1(&mut self) {
+        let (now, sm) = (self.now, self.id);
+        for told in self.level1.told.drain(..) {
+            let Some(walk) = &mut self.walk else { return };
+            if walk.constant.is_none_or(|(line, _)| line != told.line) {
+                continue;
+            }
+            let found = told.found;
+            walk.constant = Some((told.line, found));
+            walk.add(Structure::ConstantLink, now);
+            walk.add(Structure::Level15, now).chosen = Chosen::Constants { lines: 1, found };
+            for packet in &mut self.port.requests[told.packets.0..told.packets.1] {
+                packet.traced = true;
+                let (name, sectors) = ((sm, packet.id), packet.sectors);
+                let hop = Hop::of(Structure::Port, (now, packet.cycle.0), name, sectors);
+                walk.hops.push(hop.waited(Wait::Packets));
+                walk.pending.push((packet.id, sectors));
+            }
+        }
+    }
+
+    /// A constant line has come to the memory unit's cache in this cycle, after `link` cycles on its way from
+    /// the L1.5 cache.
+    #[cold]
+    pub(crate) fn walk_constant_arrives(&mut self, line: u32, link: u64) {
+        let now = self.now;
+        let Some(walk) = &mut self.walk else { return };
+        let Some((wanted, found)) = walk.constant else {
+            return;
+        };
+        if wanted != line {
+            return;
+        }
+        walk.constant = None;
+        self.level1.tells = false;
+        let left = now.saturating_sub(link);
+        if found == Found::Hit {
+            walk.add(Structure::Level15, left);
+        } else {
+            let start = walk.answered.max(walk.so_far()).min(left);
+            let hop = Hop::whole(Structure::Level15Fill, start, left);
+            walk.hops.push(match found {
+                Found::Merged => hop.waited(Wait::UnderWay),
+                _ => hop,
+            });
+        }
+        walk.add(Structure::ConstantReturn, now);
     }
 
     /// Its address stages will be through in cycle `ready`.
@@ -218,6 +341,7 @@ impl Sm {
         let atomic = matches!(record.operation, Operation::Atomic | Operation::Reduction);
         let lookup = self.unit.l1_lookup;
         let translated = self.port.translation.latest_ready();
+        let sm = self.id;
         let packets = &mut self.port.requests[sent..];
         let Some(walk) = &mut self.walk else { return };
         if !walk.follows(index) {
@@ -263,19 +387,25 @@ impl Sm {
             };
             let leaves = looked_up + lookup;
             let id = packet.id;
-            let hop = Hop::of(Structure::L1d, (now, leaves), id, packet.sectors);
+            let name = (sm, id);
+            let hop = Hop::of(Structure::L1d, (now, leaves), name, packet.sectors);
             walk.hops.push(hop.chosen(chosen));
             let out = packet.cycle.0.max(leaves);
             // The packets of a line share its page.
             let ready = translated.clamp(leaves, out);
-            let hop = Hop::of(Structure::Translation, (leaves, ready), id, packet.sectors);
+            let hop = Hop::of(
+                Structure::Translation,
+                (leaves, ready),
+                name,
+                packet.sectors,
+            );
             let found = match ready > leaves {
                 true => Found::Miss,
                 false => Found::Hit,
             };
             let hop = hop.chosen(Chosen::Page { found });
             walk.hops.push(hop.waited(Wait::Refill));
-            let hop = Hop::of(Structure::Port, (ready, out), id, packet.sectors);
+            let hop = Hop::of(Structure::Port, (ready, out), name, packet.sectors);
             walk.hops.push(hop.waited(Wait::Packets));
             walk.pending.push((id, packet.sectors));
         }
@@ -304,6 +434,19 @@ impl Sm {
     #[cold]
     pub(crate) fn walk_data(&mut self, index: RecordIndex) {
         let now = self.now;
+        let record = &self.unit.records[index];
+        let (shared, constant) = (record.degree > 0, record.constants > 0);
+        if let Some(walk) = &mut self.walk
+            && walk.follows(index)
+            && !record.sends_packets()
+        {
+            if constant && walk.so_far() < now {
+                walk.add(Structure::ConstantFill, now);
+            } else if shared && walk.so_far() < now {
+                walk.add_wait(Structure::SharedMemory, now, Wait::Ahead);
+            }
+            return;
+        }
         if let Some(walk) = &mut self.walk
             && walk.follows(index)
         {

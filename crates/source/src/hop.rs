@@ -2,7 +2,7 @@
 //! it chose there, and what it waited for. Steps are noted for accesses that are traced, and change
 //! nothing.
 
-use crate::id::{Cycle, SectorMask};
+use crate::id::{Cycle, SectorMask, SmId};
 use crate::port::RequestId;
 
 macro_rules! list {
@@ -45,6 +45,14 @@ list! {
         HandOver = "hand-over";
         /// The generator that makes accesses to lines of the lanes' addresses.
         Coalescer = "coalescer";
+        /// Shared memory: its passes, then its pipeline.
+        SharedMemory = "shared memory";
+        /// The memory unit's constant cache.
+        ConstantCache = "constant cache";
+        /// The link to the L1.5 constant cache, with the wait for a turn on it.
+        ConstantLink = "constant link";
+        /// The L1.5 constant cache, and the larger one behind it where there is one.
+        Level15 = "L1.5 constant cache";
         /// The L1 data cache.
         L1d = "L1D";
         /// The SM's translation buffer.
@@ -81,6 +89,12 @@ list! {
         SmPort = "SM port";
         /// The L1 data cache being filled.
         L1Fill = "L1 fill";
+        /// The L1.5 constant cache being filled.
+        Level15Fill = "L1.5 fill";
+        /// The link back from the L1.5 constant cache.
+        ConstantReturn = "constant return";
+        /// The constant cache being filled and read.
+        ConstantFill = "constant fill";
         /// The way from the SM's memory unit to the sub-core.
         Transfer = "transfer";
         /// The register file's write port; then the dependence counter falls.
@@ -97,6 +111,8 @@ list! {
         OtherSubCores = "other sub-cores";
         /// The access generators were busy.
         Generators = "generators busy";
+        /// Passes of other instructions through shared memory.
+        Passes = "passes ahead";
         /// No further sector may be missing, or no credit was left.
         Room = "no room or credit";
         /// The refill of the translation buffer.
@@ -105,10 +121,22 @@ list! {
         Packets = "packets ahead";
         /// The lookups of packets ahead of it.
         Lookups = "lookups ahead";
-        /// A packet at the head of the queue found no room in the slice.
-        SliceRoom = "slice had no room";
+        /// A packet ahead of it in the queue found no room in the slice.
+        SliceRoom = "packet ahead had no room";
+        /// The queue of misses had no room for its own.
+        MissQueueFull = "miss queue full";
+        /// No entry was left for a further sector that is awaited.
+        EntriesFull = "no MSHR left";
+        /// As many requests as may be wait for its sector already.
+        MergesFull = "no merge left";
+        /// Every way of its set awaits sectors.
+        NoWay = "no way free";
+        /// The slice's queue of replies had no place for its own.
+        ReplyRoom = "reply queue full";
         /// Misses ahead of it.
         Misses = "misses ahead";
+        /// The controller had no room for a further request of the slice.
+        ControllerRoom = "controller had no room";
         /// The row that was open had to be closed.
         RowConflict = "another row was open";
         /// Commands for other requests.
@@ -140,6 +168,20 @@ list! {
     }
 }
 
+/// How a DRAM access found its row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowState {
+    /// It was opened for this access.
+    Opened,
+    /// While it waited, it was opened for an older access to the same row.
+    OpenedForAnother,
+    /// It was open when the access came.
+    Open {
+        /// When it was opened.
+        since: Cycle,
+    },
+}
+
 /// What was chosen in a structure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Chosen {
@@ -151,6 +193,18 @@ pub enum Chosen {
         lines: u16,
         /// Sectors of all of them.
         sectors: u16,
+    },
+    /// Passes through shared memory: one more for each conflict.
+    Passes {
+        /// How many.
+        passes: u32,
+    },
+    /// Lines of a constant cache.
+    Constants {
+        /// How many were looked up, one after the other.
+        lines: u16,
+        /// What was found of them.
+        found: Found,
     },
     /// A set and way.
     Line {
@@ -181,8 +235,10 @@ pub enum Chosen {
         bank: u8,
         /// The row.
         row: u32,
-        /// Whether the row was open for it already.
-        open: bool,
+        /// The column: a burst of the row.
+        column: u32,
+        /// How the row was found.
+        state: RowState,
     },
 }
 
@@ -197,6 +253,8 @@ pub struct Hop {
     pub end: Cycle,
     /// The packet; nothing while the access is one thing inside its SM.
     pub packet: Option<RequestId>,
+    /// The SM that sent the packet, whose name it is.
+    pub sm: SmId,
     /// The sectors of the packet's line that this step was for.
     pub sectors: SectorMask,
     /// What was chosen.
@@ -210,7 +268,7 @@ impl Hop {
     pub fn of(
         structure: Structure,
         (start, end): (u64, u64),
-        packet: RequestId,
+        (sm, packet): (SmId, RequestId),
         sectors: SectorMask,
     ) -> Hop {
         Hop {
@@ -218,17 +276,18 @@ impl Hop {
             start: Cycle(start),
             end: Cycle(end),
             packet: Some(packet),
+            sm,
             sectors,
             chosen: Chosen::Nothing,
             wait: None,
         }
     }
 
-    /// A step of the whole access.
+    /// A step of the whole access, inside its SM.
     pub fn whole(structure: Structure, start: u64, end: u64) -> Hop {
         Hop {
             packet: None,
-            ..Hop::of(structure, (start, end), RequestId(0), 0)
+            ..Hop::of(structure, (start, end), (SmId(0), RequestId(0)), 0)
         }
     }
 

@@ -20,7 +20,7 @@ pub use describe::describe;
 pub use description::{ConstantUse, Description, MemoryKind, MemoryShape, Scope, Special};
 pub use effect::{Access, Effect, Operation, Space};
 pub use fault::{Fault, FaultKind};
-pub use hop::{Chosen, Found, Hop, Structure, Wait};
+pub use hop::{Chosen, Found, Hop, RowState, Structure, Wait};
 pub use id::{
     ByteMask, CtaSlot, Cycle, LaneMask, Line, Pc, Sector, SectorMask, SmId, Token, WarpMask,
     WarpSlot,

@@ -240,16 +240,21 @@ pub enum Per {
 pub struct WalkArguments {
     /// A launch file (.toml).
     pub file: PathBuf,
-    /// Byte offset of the instruction in the kernel, as `warpath disasm` prints it (0x90); without it the
-    /// warp's first load of global memory.
+    /// Byte offset of the instruction in the kernel, as `warpath disasm` prints it (0x90): any that goes
+    /// to memory. Without it loads of global memory.
     #[arg(long, value_name = "PC", value_parser = parse_pc)]
     pub pc: Option<u64>,
     /// How many executions by the warp go before.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub nth: u64,
-    /// Warp, counted over the grid.
-    #[arg(long, value_name = "W", default_value_t = 0)]
-    pub warp: u64,
+    /// Warp, counted over the grid. Without it, of the first executions on every SM, the one that the DRAM
+    /// serves first (the first that is issued if none goes there); with --nth warp 0.
+    #[arg(long, value_name = "W")]
+    pub warp: Option<u64>,
+    /// Whether L2 holds what copies from the host and earlier launches left in it. Off, unless the launch
+    /// file says otherwise: the way to DRAM and back is to be seen.
+    #[arg(long, value_enum, value_name = "SWITCH")]
+    pub warm_l2: Option<Switch>,
     /// Position of the launch in the file.
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub launch: usize,

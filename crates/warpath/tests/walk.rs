@@ -75,7 +75,118 @@ count = 32
 init = { fill = 0 }
 "#;
 
-/// MODEL.md §8.2: the example load.
+/// MODEL.md §8.2: the example load, as the launch file of the whole kernel tells it.
+#[test]
+fn the_first_load_of_vadd_is_the_example() {
+    let walk = walk("vadd/vadd.toml", "rtx-4090", &[]);
+    adds_up(&walk);
+    let counts = [
+        "sectors",
+        "translations",
+        "crossings",
+        "slices",
+        "activations",
+        "column_reads",
+    ];
+    let counts = counts.map(|name| walk[name].as_u64().unwrap());
+    assert_eq!(counts, [4, 1, 1, 1, 1, 4], "{walk:#}");
+    assert_eq!(walk["lines"].as_array().unwrap().len(), 1);
+    assert_eq!(walk["warm_l2"], false);
+    // Each column is another burst of the row that was opened.
+    let hops = walk["hops"].as_array().unwrap();
+    let columns = hops.iter().filter(|hop| hop["structure"] == "DRAM column");
+    let mut columns: Vec<u64> = columns.map(|hop| hop["column"].as_u64().unwrap()).collect();
+    columns.sort_unstable();
+    columns.dedup();
+    assert_eq!(columns.len(), 4, "{walk:#}");
+    // The way back.
+    for structure in [
+        "from controller",
+        "L2 fill",
+        "reply network",
+        "L1 fill",
+        "write-back",
+    ] {
+        assert!(steps(&walk).contains(&structure), "{structure}: {walk:#}");
+    }
+}
+
+/// With what copies have left in L2 the same load ends there, and the walk says which it was.
+#[test]
+fn a_warm_l2_is_seen_and_told() {
+    let walk = walk("vadd/vadd.toml", "rtx-4090", &["--warm-l2", "on"]);
+    adds_up(&walk);
+    assert_eq!(walk["warm_l2"], true);
+    assert_eq!(walk["column_reads"], 0, "{walk:#}");
+    assert!(steps(&walk).contains(&"L2"));
+}
+
+/// A row that others have opened is told with the cycle, not counted as the load's activation.
+#[test]
+fn a_row_opened_by_others_is_told() {
+    let walk = walk("vadd/vadd.toml", "rtx-4090", &["--warp", "0"]);
+    adds_up(&walk);
+    assert_eq!(walk["activations"], 0, "{walk:#}");
+    let hops = walk["hops"].as_array().unwrap();
+    let columns: Vec<&Value> = hops
+        .iter()
+        .filter(|hop| hop["structure"] == "DRAM column")
+        .collect();
+    assert_eq!(columns.len(), 4);
+    for column in columns {
+        let since = column["row_open_since"].as_u64();
+        assert!(
+            since.is_some_and(|since| since < column["start"].as_u64().unwrap())
+                || column["row_opened_for"] == "another access",
+            "{column:#}"
+        );
+    }
+}
+
+/// Accesses to shared memory with their passes, constants with the levels of their caches.
+#[test]
+fn shared_memory_and_constants_can_be_followed() {
+    let store = walk("reduction/reduction.toml", "rtx-4090", &["--pc", "0x210"]);
+    adds_up(&store);
+    assert!(steps(&store).contains(&"shared memory"), "{store:#}");
+    assert_eq!(store["passes"], 1);
+    let load = walk("reduction/reduction.toml", "rtx-4090", &["--pc", "0x280"]);
+    adds_up(&load);
+    assert_eq!(load["passes"], 1);
+    assert_eq!(steps(&load).last(), Some(&"write-back"));
+    // A column of a tile of 32 × 32 words: every lane in the same bank.
+    let conflicts = walk(
+        "transpose/transpose_conflicts.toml",
+        "rtx-4090",
+        &["--pc", "0x210"],
+    );
+    adds_up(&conflicts);
+    assert_eq!(conflicts["passes"], 32);
+    assert_eq!(
+        conflicts["cycles"].as_u64().unwrap(),
+        load["cycles"].as_u64().unwrap() + 31
+    );
+    for (gpu, pc) in [("rtx-4090", "0xb0"), ("h100-pcie", "0")] {
+        let constant = walk("abi/barriers.toml", gpu, &["--pc", pc]);
+        adds_up(&constant);
+        assert_eq!(constant["constant_lines"], 1, "{constant:#}");
+        for structure in [
+            "constant cache",
+            "constant link",
+            "L1.5 constant cache",
+            "request network",
+            "L2",
+            "constant return",
+        ] {
+            assert!(
+                steps(&constant).contains(&structure),
+                "{structure}: {constant:#}"
+            );
+        }
+    }
+}
+
+/// MODEL.md §8.2: the example load alone on the GPU.
 #[test]
 fn a_cold_load_of_vadd_goes_to_dram_and_back() {
     let folder = std::env::temp_dir().join(format!("walk-one-{}", std::process::id()));
@@ -183,7 +294,7 @@ fn stores_and_atomics_can_be_followed() {
 fn wrong_requests_are_refused() {
     let file = kernel("vadd/vadd.toml");
     for (arguments, says) in [
-        (vec!["--pc", "0x0"], "instructions that go to device memory"),
+        (vec!["--pc", "0x0"], "instructions that go to memory"),
         (vec!["--pc", "0x7"], "no multiple of 16"),
         (vec!["--nth", "1000"], "times"),
         (vec!["--warp", "99999999"], "the grid has"),

@@ -83,6 +83,8 @@ pub struct Banks {
     free: Vec<u32>,
     age: u64,
     row: [u32; BANKS],
+    /// When the row was opened.
+    open_since: [u64; BANKS],
     /// Key of the oldest request for the open row, of each direction; stale where there is none.
     pub hit_key: [[u64; BANKS]; 2],
     /// Key of the oldest request for another row, of each direction; stale where there is none.
@@ -119,6 +121,7 @@ impl Banks {
             free: Vec::with_capacity(queue),
             age: 0,
             row: [NONE; BANKS],
+            open_since: [0; BANKS],
             hit_key: [[0; BANKS]; 2],
             miss_key: [[0; BANKS]; 2],
             settling: 0,
@@ -214,6 +217,11 @@ impl Banks {
         self.row[bank as usize]
     }
 
+    /// When the row was opened that was opened last in a bank.
+    pub fn open_since(&self, bank: u32) -> u64 {
+        self.open_since[bank as usize]
+    }
+
     /// Closes the open row. Requests for it wait again, at their age.
     pub fn precharge(&mut self, bank: u32, activate_from: u64) {
         let place = bank as usize;
@@ -245,19 +253,22 @@ impl Banks {
         open.count_ones()
     }
 
-    /// Opens the row of the oldest request of `direction`.
+    /// Opens the row of the oldest request of `direction` in command cycle `now`; that request.
     pub fn activate(
         &mut self,
         direction: Direction,
         bank: u32,
+        now: u64,
         column_from: [u64; 2],
         precharge_from: u64,
         activate_from: u64,
-    ) {
+    ) -> Queued {
         let place = bank as usize;
         let lists = &mut self.lists[place];
-        let row = self.queue[lists.misses[direction as usize].head as usize].row;
+        let oldest = self.queue[lists.misses[direction as usize].head as usize];
+        let row = oldest.row;
         self.row[place] = row;
+        self.open_since[place] = now;
         self.row_command_from[place] = precharge_from;
         self.activate_from[place] = activate_from;
         let bit = 1 << bank;
@@ -290,6 +301,7 @@ impl Banks {
                 self.miss_banks[direction] &= !bit;
             }
         }
+        oldest
     }
 }
 

@@ -42,14 +42,20 @@ pub struct Note {
     pub left: u64,
     /// When it reached the channel's queue.
     pub arrived: u64,
-    /// Its bank and row.
+    /// Its bank and row, and the column: its burst of the row.
     pub bank: u8,
     pub row: u32,
+    pub burst: u16,
+    /// Whether it waited at the slice because the channel had no room for it.
+    pub waited_for_room: bool,
     /// Whether another row was closed for it, or it waited for a refresh.
     pub closed_another: bool,
     pub refreshed: bool,
-    /// When its row was opened, if it was not open.
+    /// When its row was opened, if it was not open, and whether for this read: it was the oldest.
     pub opened: Option<u64>,
+    pub oldest: bool,
+    /// When the row was opened that the column was read from.
+    pub open_since: u64,
     /// When its column was read, and how long until its data had come.
     pub column: u64,
     pub data: u64,
@@ -67,12 +73,13 @@ pub struct Link {
     pub notes: Vec<Note>,
 }
 
-/// Shows the traced reads that wait in a channel to `each`.
+/// Shows the traced reads that wait in a channel, with their slices, to `each`.
 #[inline]
-fn noted(links: &mut [Link], now: u64, mut each: impl FnMut(&mut Note)) {
-    for link in links.iter_mut().filter(|link| !link.notes.is_empty()) {
+fn noted(links: &mut [Link], now: u64, mut each: impl FnMut(u16, &mut Note)) {
+    for (slice, link) in (0..).zip(links) {
         let waiting = |note: &&mut Note| note.arrived <= now && note.column == u64::MAX;
-        link.notes.iter_mut().filter(waiting).for_each(&mut each);
+        let notes = link.notes.iter_mut().filter(waiting);
+        notes.for_each(|note| each(slice, note));
     }
 }
 
@@ -324,6 +331,7 @@ impl Channel {
                     let mut notes = link.notes.iter_mut();
                     if let Some(note) = notes.find(|note| note.mshr == queued.mshr) {
                         (note.column, note.data) = (now, data);
+                        note.open_since = self.banks.open_since(bank);
                     }
                 }
                 let up = &mut link.up;
@@ -344,17 +352,20 @@ impl Channel {
                 self.turn();
             }
             Command::Activate(direction, bank) => {
-                self.banks.activate(
+                let oldest = self.banks.activate(
                     direction,
                     bank,
+                    now,
                     [now + t.rcd_read, now + t.rcd_write],
                     now + t.ras,
                     now + t.rc,
                 );
                 let (row, refreshed_until) = (self.banks.row(bank), self.refreshed_until);
-                noted(links, now, |note| {
+                noted(links, now, |slice, note| {
                     if (u32::from(note.bank), note.row) == (bank, row) {
                         note.opened = Some(now);
+                        note.oldest = direction == Direction::Read
+                            && (slice, note.mshr) == (oldest.slice, oldest.mshr);
                         note.refreshed = note.arrived < refreshed_until;
                     }
                 });
@@ -364,7 +375,7 @@ impl Channel {
             }
             Command::Precharge(bank) => {
                 self.banks.precharge(bank, now + t.rp);
-                noted(links, now, |note| {
+                noted(links, now, |_, note| {
                     note.closed_another |= u32::from(note.bank) == bank;
                 });
                 self.row_wake = 0;

@@ -4,7 +4,7 @@ use super::BankIndex;
 use crate::address::{LINE_BYTES, SECTORS};
 use crate::divide::Divisor;
 
-/// Where a sector lies in the DRAM of its partition. The column never matters for time.
+/// Where a sector lies in the DRAM of its partition, but for the column, which never matters for time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coordinates {
     /// Channel of the partition.
@@ -30,6 +30,8 @@ pub struct DramMap {
     bank_index: BankIndex,
     bank_mask: u64,
     bank_runs: Vec<Run>,
+    /// Bits of the column above those inside a burst.
+    column_mask: u64,
     row_shift: u32,
     row_mask: u64,
 }
@@ -88,7 +90,10 @@ impl DramMap {
             }
             to += 1;
         }
+        let columns = (0..width).zip(letters.iter().rev());
+        let columns = columns.filter(|&(_, &letter)| letter == 'C');
         Ok(DramMap {
+            column_mask: columns.fold(0, |mask, (bit, _)| mask | 1 << bit),
             channels: Divisor::new(channels),
             bank_index,
             bank_mask: banks - 1,
@@ -107,6 +112,16 @@ impl DramMap {
     pub fn keeps_lines_together(&self) -> bool {
         let line_bits = LINE_BYTES.trailing_zeros();
         self.row_shift >= line_bits && self.bank_runs.iter().all(|run| run.from >= line_bits)
+    }
+
+    /// The column, a burst of the row, of sector `sector` (0 to 3) of the partition's line `line`.
+    pub fn column(&self, line: u64, sector: u32) -> u32 {
+        let line = self.channels.divide(line);
+        let address = line * LINE_BYTES + u64::from(sector) * source::Sector::BYTES;
+        let bits = (0..u64::BITS).filter(|bit| self.column_mask >> bit & 1 == 1);
+        (0..)
+            .zip(bits)
+            .fold(0, |column, (to, from)| column | (address >> from & 1) << to) as u32
     }
 
     /// The place of sector `sector` (0 to 3) of the partition's line `line`.
@@ -163,6 +178,9 @@ mod tests {
         assert_eq!((at(0x8000).bank, at(0x8000).row), (0, 1));
         assert_eq!(at(0x7fff).row, 0);
         assert_eq!(at(1 << 31), at(0), "the rows end");
+        let column = |address: u64| map.column(address / 128, (address / 32 % 4) as u32);
+        assert_eq!([0x0, 0x20, 0x60, 0x80].map(column), [0, 1, 3, 0]);
+        assert_eq!([0x100, 0x200, 0xf60, 0x1000].map(column), [4, 8, 63, 0]);
     }
 
     #[test]

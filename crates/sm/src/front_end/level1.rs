@@ -11,7 +11,7 @@ use crate::event::Event;
 use crate::port::{Outstanding, Port};
 use crate::tags::Tags;
 use crate::wheel::Wheel;
-use source::{RequestKind, Sector, SectorMask};
+use source::{Found, RequestKind, Sector, SectorMask};
 
 hardware::parameters! {
     /// The shared L1 instruction and L1.5 constant cache.
@@ -111,6 +111,17 @@ struct Larger {
     free: u64,
 }
 
+/// What came of a line that the memory unit asked for.
+#[derive(Clone, Copy)]
+pub struct Told {
+    /// The line, as the memory unit counts.
+    pub line: u32,
+    /// The packets that left for it: places in the port's list.
+    pub packets: (usize, usize),
+    /// What was found.
+    pub found: Found,
+}
+
 /// The shared array, its misses and the two directions of the link.
 pub struct Level1 {
     tags: Tags,
@@ -126,6 +137,9 @@ pub struct Level1 {
     merges: usize,
     /// Requests that came in and found no room, at most as many as the link holds.
     stalled: VecDeque<Asked>,
+    /// Whether what the memory unit asked for is told, for who follows a load, and what was.
+    pub tells: bool,
+    pub told: Vec<Told>,
     reply_free: u64,
     constant_interval: u64,
     fill_interval: u64,
@@ -170,6 +184,8 @@ impl Level1 {
             outstanding: parameters.outstanding as usize,
             merges: parameters.merges as usize,
             stalled: VecDeque::new(),
+            tells: false,
+            told: Vec::new(),
             reply_free: 0,
             constant_interval: parameters.constant_interval,
             fill_interval: parameters.fill_interval,
@@ -262,6 +278,32 @@ impl Level1 {
 
     /// Looks a request up; false if it has to wait for room.
     fn look_up(&mut self, wheel: &mut Wheel, port: &mut Port, asked: Asked, now: u64) -> bool {
+        let sent = port.requests.len();
+        let found = self.find(wheel, port, asked, now);
+        if self.tells
+            && asked.client == MEMORY_UNIT
+            && let Some(found) = found
+        {
+            let packets = (sent, port.requests.len());
+            self.told.push(Told {
+                line: asked.line,
+                packets,
+                found,
+            });
+        }
+        found.is_some()
+    }
+
+    /// What a request finds: a line that is here, under way for another, or missing; nothing if it has to
+    /// wait for room.
+    #[inline]
+    fn find(
+        &mut self,
+        wheel: &mut Wheel,
+        port: &mut Port,
+        asked: Asked,
+        now: u64,
+    ) -> Option<Found> {
         let waiter = Waiter {
             line: asked.line,
             client: asked.client,
@@ -274,7 +316,7 @@ impl Level1 {
         if self.tags.touch(key, now) {
             self.hits += 1;
             self.reply(wheel, waiter, now);
-            return true;
+            return Some(Found::Hit);
         }
         if let Some(miss) = self
             .misses
@@ -282,15 +324,15 @@ impl Level1 {
             .find(|m| m.line == key && m.sectors_left > 0)
         {
             if miss.waiters.len() == self.merges {
-                return false;
+                return None;
             }
             miss.waiters.push(waiter);
             self.miss_count += 1;
-            return true;
+            return Some(Found::Merged);
         }
         let used = self.misses.len() - self.free_misses.len();
         if used == self.outstanding {
-            return false;
+            return None;
         }
         let (base, kind) = if constant {
             (self.constant_address, RequestKind::Constant)
@@ -306,7 +348,7 @@ impl Level1 {
             .as_mut()
             .is_some_and(|larger| larger.tags.touch(key, now));
         if !near && !port.has_room(packets as u32) {
-            return false;
+            return None;
         }
         self.miss_count += 1;
         self.missing_most = self.missing_most.max(used as u64 + 1);
@@ -326,7 +368,7 @@ impl Level1 {
             let comes = (now + larger.latency).max(larger.free);
             larger.free = comes + larger.interval;
             wheel.schedule(comes, Event::LineFills { miss: index });
-            return true;
+            return Some(Found::Miss);
         }
         port.send_run(
             now,
@@ -335,7 +377,7 @@ impl Level1 {
             sectors,
             Outstanding::Level1 { miss: index },
         );
-        true
+        Some(Found::Miss)
     }
 
     /// Sectors of a missing line came back from L2.

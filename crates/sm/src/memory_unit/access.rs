@@ -29,16 +29,21 @@ impl Sm {
         if record.matrices {
             done += parameters.matrix_lookup;
         }
-        if record.kind == MemoryKind::SharedStore {
+        let stores = record.kind == MemoryKind::SharedStore;
+        let mut in_turn = done;
+        if stores {
             self.wheel.schedule(done, Event::Retired { record: index });
         } else {
-            self.return_in_order(index, done);
+            in_turn = self.return_in_order(index, done);
+        }
+        if self.walk.is_some() {
+            self.walk_shared(index, (arrives, start), (done, in_turn));
         }
     }
 
     /// The data of `record` are at hand in cycle `done`, but not before those of earlier instructions of
-    /// its queue.
-    pub(crate) fn return_in_order(&mut self, index: RecordIndex, done: u64) {
+    /// its queue: when that is.
+    pub(crate) fn return_in_order(&mut self, index: RecordIndex, done: u64) -> u64 {
         let record = &self.unit.records[index];
         let mut done = done;
         if self.program.rows[record.pc as usize].queue == Some(Queue::Shared) {
@@ -48,6 +53,7 @@ impl Sm {
         }
         self.wheel
             .schedule(done, Event::DataReady { record: index });
+        done
     }
 
     /// The accesses of `record` reach the L1 data cache in this cycle, one sector after the other.
@@ -273,6 +279,7 @@ impl Sm {
         let now = self.now;
         let record = &mut self.unit.records[index];
         let mut missing = 0;
+        let mut last_missing = None;
         let mut looked_up = 0u64;
         let line_bytes = self.unit.constants.line_bytes();
         let mut seen = [u32::MAX; 64];
@@ -284,15 +291,20 @@ impl Sm {
             seen[looked_up as usize] = line;
             if !self.unit.constants.lookup(line, now + looked_up) {
                 missing += 1;
+                last_missing = Some(line);
                 self.unit.constant_waiters.push((line, index));
             }
             looked_up += 1;
         }
         record.waiting = missing;
         record.ready = now + looked_up.saturating_sub(1) + self.unit.constant_lookup;
+        let ready = record.ready;
+        if self.walk.is_some() {
+            self.walk_constant(index, looked_up, last_missing, ready);
+        }
         if missing == 0 {
             self.wheel
-                .schedule(record.ready, Event::DataReady { record: index });
+                .schedule(ready, Event::DataReady { record: index });
         } else {
             self.level1.arm(&mut self.wheel, now);
         }
@@ -304,6 +316,9 @@ impl Sm {
         let now = self.now;
         self.unit.constants.arrive(line, now);
         let lookup = self.unit.constant_lookup;
+        if self.walk.is_some() {
+            self.walk_constant_arrives(line, self.parameters.l1_instruction_cache.link);
+        }
         let mut waiters = std::mem::take(&mut self.unit.constant_waiters);
         waiters.retain(|&(wanted, index)| {
             if wanted != line {

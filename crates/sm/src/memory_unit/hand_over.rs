@@ -94,6 +94,10 @@ impl Sm {
         }
         self.handed_over(slot);
         let to_lookup = self.parameters.memory_unit.to_lookup;
+        let sends = self.unit.records[index].sends_packets();
+        if self.walk.is_some() && !sends {
+            self.walk_accepted(index, now, now + to_lookup);
+        }
         match kind {
             MemoryKind::Pass => {
                 self.return_in_order(index, now + to_lookup);

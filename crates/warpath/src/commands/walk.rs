@@ -8,7 +8,7 @@ use device::{Files, RunOptions, Session, WalkRequest};
 use report::walk::Title;
 
 use super::run::DEFAULT_GPU;
-use crate::cli::{ListFormat, WalkArguments};
+use crate::cli::{ListFormat, Switch, WalkArguments};
 use crate::failure::{Failure, Problem};
 use crate::input::{load_gpu, read_launch_file};
 
@@ -21,7 +21,12 @@ pub fn run(arguments: &WalkArguments, out: &mut dyn Write) -> Result<(), Failure
     let files = Files::Folder(folder);
     let gpu = arguments.gpu.as_deref().or(workload.gpu.as_deref());
     let gpu = load_gpu(gpu.unwrap_or(DEFAULT_GPU), &arguments.set)?;
+    let warm_l2 = match arguments.warm_l2 {
+        Some(switch) => switch == Switch::On,
+        None => workload.warm_l2.unwrap_or(false),
+    };
     let options = RunOptions {
+        warm_l2,
         threads: arguments.threads,
         walk: Some(WalkRequest {
             launch: arguments.launch,
@@ -44,6 +49,7 @@ pub fn run(arguments: &WalkArguments, out: &mut dyn Write) -> Result<(), Failure
         gpu: launch.gpu.clone(),
         kernel: launch.kernel.clone(),
         clock: timing.clock,
+        warm_l2,
     };
     if let Some(path) = &arguments.svg {
         std::fs::write(path, report::walk::svg(walk, &title)).map_err(|error| {
