@@ -116,14 +116,15 @@ pub struct MemoryUnit {
     pub constant_lookup: u64,
     /// Cycles of an L1 lookup.
     pub l1_lookup: u64,
-    /// Sub-cores whose oldest instruction is ready for hand-over.
+    /// Sub-cores whose oldest instruction is ready for hand-over: bit s its memory instruction, bit 4 + s its
+    /// FP64 instruction.
     pub asking: u8,
-    /// Sub-core served last.
+    /// Bit of `asking` served last.
     pub last_served: u8,
     /// First cycle of the next hand-over.
     pub hand_over_free: u64,
-    /// A HandOverFree event is scheduled.
-    pub hand_over_armed: bool,
+    /// Cycle of the next HandOverFree event; `u64::MAX` if there is none.
+    pub hand_over_armed: u64,
     /// Entries in use of the pending-request table.
     pub pending: u32,
     /// When each access generator becomes free.
@@ -164,9 +165,9 @@ impl MemoryUnit {
             constant_lookup: constants.lookup,
             l1_lookup: l1d.parameters.lookup,
             asking: 0,
-            last_served: 3,
+            last_served: 7,
             hand_over_free: 0,
-            hand_over_armed: false,
+            hand_over_armed: u64::MAX,
             pending: 0,
             generators: [0; 4],
             shared_free: 0,
