@@ -46,6 +46,8 @@ hardware::parameters! {
         shared_transfer: u32, "bytes", 4..=256;
         /// Cycles that a transfer of shared-memory data takes at least.
         shared_transfer_least: u32, "cycles", 1..=16;
+        /// Cycles that a loaded register can wait for its write port until what follows it waits too.
+        write_slack: u64, "cycles", 0..=64;
         /// Cycles of a shared-memory lookup.
         shared_lookup: u64, "cycles", 1..=64;
         /// Further cycles if the address comes from a general register.
@@ -176,6 +178,14 @@ impl MemoryUnit {
             return_free: [0; 4],
             retry: VecDeque::with_capacity(64),
             constant_waiters: Vec::with_capacity(32),
+        }
+    }
+
+    /// The data on their way back stand still for `cycles`, and so does what comes behind them.
+    pub fn stall(&mut self, now: u64, cycles: u64) {
+        self.hand_over_free = self.hand_over_free.max(now) + cycles;
+        for generator in &mut self.generators {
+            *generator = (*generator).max(now) + cycles;
         }
     }
 }
