@@ -202,6 +202,9 @@ fn counters_tell_the_slices_of_other_gpus() {
         "l2.partitions=5",
         "l2.slices_per_partition=1",
         "memory.l2_size=327680",
+        "memory.bus_width=80",
+        "memory.bandwidth=120",
+        "memory.dram_size=2684354560",
     ] {
         five.set(set).unwrap();
     }
@@ -427,7 +430,8 @@ fn latency_rises_under_load() {
         let last = before.insert(from.clone(), *latency).unwrap_or(0.0);
         assert!(*latency > 0.97 * last, "{from}: {latency} after {last}");
     }
-    assert!(found(&outcome, "dram_loaded") > 2.0 * found(&outcome, "dram_unloaded"));
+    // 240 lines ask for more than the DRAM gives: a hop waits.
+    assert!(found(&outcome, "dram_loaded") > 1.1 * found(&outcome, "dram_unloaded"));
     let sheet = number(&gpu, "memory.bandwidth") * 1000.0 / number(&gpu, "card.core_clock");
     let most = found(&outcome, "dram_most");
     assert!(
