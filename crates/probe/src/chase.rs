@@ -1,5 +1,7 @@
 //! `chase`: the time of a dependent load against the bytes that loads are spread over. The staircase whose
-//! steps are the L1 cache, the L2 cache and the DRAM, with the loads of an SM through L1 and past it.
+//! steps are the L1 cache, the L2 cache and the DRAM, with the loads of an SM through L1 and past it. A hop is a
+//! load and what a loop adds to it, here a sum of each half of what was loaded (MODEL.md T3); a chase without them tells how
+//! much of a hop they are.
 
 use report::plot::{Axis, Mark, Plot, Scale, Series};
 
@@ -49,8 +51,8 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let mut through = Vec::new();
     let mut past = Vec::new();
     for bytes in footprints(card.l2_bytes) {
-        let cached = hop(bench, base, bytes, Load::Cached, choice.sm)?;
-        let uncached = hop(bench, base, bytes, Load::PastL1, choice.sm)?;
+        let cached = hop(bench, base, bytes, (Load::Cached, false), choice.sm)?;
+        let uncached = hop(bench, base, bytes, (Load::PastL1, false), choice.sm)?;
         through.push((bytes as f64, cached));
         past.push((bytes as f64, uncached));
         table.row([bytes.into(), cached.into(), Cell::Real(uncached)]);
@@ -58,6 +60,7 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let dram = cold(bench, base, choice.sm)?;
     // The smallest footprint fits every cache.
     let (l1, l2) = (through[0].1, past[0].1);
+    let loop_adds = l1 - hop(bench, base, FIRST, (Load::Cached, true), choice.sm)?;
     let farthest = through[through.len() - 1].1;
     let series = |name: &str, points| Series {
         name: name.to_owned(),
@@ -92,6 +95,7 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
         outcome.found(name, cycles, "cycles");
         outcome.found(nanoseconds, card.nanoseconds(cycles), "ns");
     }
+    outcome.found("loop_adds", loop_adds, "cycles");
     // L1 ends where a hop has gone half of the way to L2.
     let within = through.iter().filter(|point| point.1 < (l1 + l2) / 2.0);
     outcome.found(
@@ -108,6 +112,10 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
         "bytes",
     );
     outcome.notes.push(
+        "a hop is a load of a pointer and a sum of each of its halves; a load alone takes loop_adds less"
+            .to_owned(),
+    );
+    outcome.notes.push(
         "dram: lines that were never loaded, within 16 MiB; dram_and_translation: twice the L2 cache, so that \
          translations are missing too"
             .to_owned(),
@@ -116,8 +124,14 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     Ok(outcome)
 }
 
-/// Cycles of a hop in a footprint.
-fn hop(bench: &mut Bench, base: u64, bytes: u64, load: Load, sm: u32) -> Result<f64, ProbeError> {
+/// Cycles of a hop in a footprint, by its load and whether it has nothing else.
+fn hop(
+    bench: &mut Bench,
+    base: u64,
+    bytes: u64,
+    (load, bare): (Load, bool),
+    sm: u32,
+) -> Result<f64, ProbeError> {
     let lines = bytes / LINE;
     let footprint = Footprint {
         base,
@@ -130,6 +144,7 @@ fn hop(bench: &mut Bench, base: u64, bytes: u64, load: Load, sm: u32) -> Result<
             ring: &ring,
             touched: None,
             load,
+            bare,
             sm,
             hops: (2 * lap, lap.max(HOPS / 4)),
         });
@@ -139,6 +154,7 @@ fn hop(bench: &mut Bench, base: u64, bytes: u64, load: Load, sm: u32) -> Result<
         ring: &footprint.first(HOPS),
         touched: Some(footprint),
         load,
+        bare,
         sm,
         hops: (ROUND, HOPS - ROUND),
     })
@@ -160,6 +176,7 @@ fn cold(bench: &mut Bench, base: u64, sm: u32) -> Result<f64, ProbeError> {
         ring: &near.first(2 * HOPS),
         touched: Some(elsewhere),
         load: Load::Cached,
+        bare: false,
         sm,
         hops: (ROUND, 2 * HOPS - ROUND),
     })?;

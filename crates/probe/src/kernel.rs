@@ -83,8 +83,6 @@ fn with_system_scope(line: &str) -> String {
 /// pattern once for each of its widths.
 pub fn texts() -> Vec<(&'static str, String, Load)> {
     let written = [
-        ("chase", include_str!("kernels/chase.sass"), Load::Cached),
-        ("chase", include_str!("kernels/chase.sass"), Load::PastL1),
         ("scan", include_str!("kernels/scan.sass"), Load::Cached),
         ("scan", include_str!("kernels/scan.sass"), Load::PastL1),
         (
@@ -107,7 +105,14 @@ pub fn texts() -> Vec<(&'static str, String, Load)> {
     let made = made.map(|(text, load)| ("stream", text, load));
     let banks = crate::shared_banks::texts().into_iter();
     let banks = banks.map(|text| ("banks", text, Load::Cached));
-    written.into_iter().chain(made).chain(banks).collect()
+    let loads = [Load::Cached, Load::PastL1].into_iter();
+    let chases = loads.flat_map(|load| {
+        [false, true].map(|bare| {
+            let (name, text) = crate::ring::kernel(bare);
+            (name, text, load)
+        })
+    });
+    chases.chain(written).chain(made).chain(banks).collect()
 }
 
 /// Assembles a text's only kernel for a GPU.

@@ -6,10 +6,22 @@ use crate::kernel::Load;
 use crate::random::Order;
 
 const TEXT: &str = include_str!("kernels/chase.sass");
+/// The registers that sum up what was loaded.
+const SUMS: [&str; 2] = ["R32", "R33"];
 /// Hops of one round of the kernel's loop.
 pub const ROUND: usize = 16;
 /// Threads of each CTA that touches a footprint.
 const THREADS: u32 = 256;
+
+/// The kernel's name and text: with the sums of a hop, or bare.
+pub(crate) fn kernel(bare: bool) -> (&'static str, String) {
+    if !bare {
+        return ("chase", TEXT.to_owned());
+    }
+    let sums = |line: &&str| !SUMS.iter().any(|sum| line.contains(sum));
+    let lines: Vec<&str> = TEXT.lines().filter(sums).collect();
+    ("bare_chase", lines.join("\n") + "\n")
+}
 
 /// Lines that all SMs touch before the chase begins.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +50,8 @@ pub struct Chase<'a> {
     pub touched: Option<Footprint>,
     /// How the hops treat the L1 cache.
     pub load: Load,
+    /// Whether a hop is a load and nothing else, or also sums up what was loaded.
+    pub bare: bool,
     /// The SM that chases.
     pub sm: u32,
     /// Hops that are not timed, then hops that are: multiples of [`ROUND`].
@@ -80,7 +94,8 @@ impl Bench {
             ctas: sms,
             threads: THREADS,
         };
-        self.launch("chase", TEXT, chase.load, shape, &arguments)?;
+        let (name, text) = kernel(chase.bare);
+        self.launch(name, &text, chase.load, shape, &arguments)?;
         let words = self.read(out, 2)?;
         // Where the chase stands in the end tells that it went around.
         let hops = (untimed + timed) * ROUND;

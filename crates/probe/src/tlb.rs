@@ -50,6 +50,7 @@ fn hop(
     let lap = count.next_multiple_of(ROUND);
     // The first lap brings the lines to L2, the second the translations as they stay.
     bench.chase(&Chase {
+        bare: false,
         ring: &ring,
         touched: None,
         load: Load::PastL1,

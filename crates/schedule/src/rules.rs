@@ -44,6 +44,14 @@ pub enum RulesError {
 }
 
 impl Rules {
+    /// Cycles from the issue of BAR until it holds back younger instructions, those of fixed latency too.
+    pub fn hold(&self, deferred: bool) -> u16 {
+        match deferred {
+            true => self.barrier_deferred_hold,
+            false => self.barrier_hold,
+        }
+    }
+
     /// The rules of a GPU: the latency tables of its architecture and its `issue` and `barrier` parameters.
     ///
     /// # Errors

@@ -361,11 +361,7 @@ impl<'a> Walk<'a> {
     /// BAR: where it holds the warp, earlier memory instructions have been handed to the SM (DESIGN.md H5),
     /// so their sources have been read. Until it takes hold younger instructions slip past.
     fn hand_over(&self, deferred: bool, state: &mut State) {
-        let hold = if deferred {
-            self.rules.barrier_deferred_hold
-        } else {
-            self.rules.barrier_hold
-        };
+        let hold = self.rules.hold(deferred);
         for (&index, flight) in &mut state.flights {
             let memory = |description: &Description| description.memory.is_some();
             if self.described[index].as_ref().is_some_and(memory) {

@@ -10,6 +10,7 @@ use sass::assemble::ControlText;
 use sass::{Control, Decoded, Instruction, Word};
 use schedule::fill::{Line, fill};
 use schedule::{Finding, Hazard, Rules};
+use source::Special;
 
 /// `code` with all control bits filled in, those that `given` says kept.
 fn filled(
@@ -113,15 +114,29 @@ fn every_kernel_gets_control_bits_that_lint_accepts() {
     for (sm, _) in GPUS {
         let rules = rules(sm);
         let (mut kernels, mut ours, mut theirs) = (0, 0, 0);
+        let mut barriers = 0;
         for code in sections(sm, longest) {
             let filled = filled(&code, &rules, |_, _| ControlText::default());
             let findings = code.lint_mutant(&rules, &filled).findings;
             assert!(findings.is_empty(), "{}", told(&code, &filled, &findings));
+            // Nothing slips past a barrier.
+            for one in filled.iter().flatten() {
+                let Special::CtaBarrier { deferred } = source::describe(one).special else {
+                    continue;
+                };
+                assert!(
+                    rules.distance(one.control) >= rules.hold(deferred),
+                    "{}",
+                    code.name
+                );
+                barriers += 1;
+            }
             kernels += 1;
             ours += stalls(&rules, &filled);
             theirs += stalls(&rules, &code.instructions);
         }
         println!("sm_{sm}: {kernels} functions, {ours} cycles of stalls, the compiler's {theirs}");
+        assert!(barriers > 0, "sm_{sm}: no barrier");
         assert!(kernels > 40, "sm_{sm}: {kernels}");
         assert!(2 * ours < 3 * theirs, "sm_{sm}: {ours} and {theirs}");
     }

@@ -12,6 +12,7 @@ mod operands;
 
 use sass::assemble::{AssembledKernel, ControlText};
 use sass::{Architecture, Control, Decoded, Instruction, Opcode, Word};
+use source::Special;
 
 use crate::flow::{NO_TABLES, Tables};
 use crate::lint::{Section, lint};
@@ -54,7 +55,7 @@ pub fn fill(rules: &Rules, lines: &[Line], words: &[Word], tables: &Tables) -> V
         let Some(instruction) = instruction else {
             continue;
         };
-        let control = start(instruction, *given);
+        let control = start(rules, instruction, *given);
         *instruction = with_control(instruction, control);
     }
     counters::assign(&mut draft);
@@ -88,10 +89,19 @@ pub fn kernel(rules: &Rules, kernel: &mut AssembledKernel, architecture: Archite
 }
 
 /// What an instruction begins with: what is given, and for the rest as little as possible.
-fn start(instruction: &Instruction, given: ControlText) -> Control {
+fn start(rules: &Rules, instruction: &Instruction, given: ControlText) -> Control {
     // Compiled code lets ERRBAR take its long stall.
     let error_barrier = instruction.opcode == Opcode::ERRBAR;
-    let stall = given.stall.unwrap_or(u8::from(!error_barrier));
+    let stall = given
+        .stall
+        .unwrap_or(match source::describe(instruction).special {
+            _ if error_barrier => 0,
+            // Whoever reads a clock behind a barrier does not mean to slip past it.
+            Special::CtaBarrier { deferred } => {
+                rules.hold(deferred).min(u16::from(MOST_STALL)) as u8
+            }
+            _ => 1,
+        });
     let control = Control {
         stall,
         yields: given.yields.unwrap_or(error_barrier && stall == 0),
