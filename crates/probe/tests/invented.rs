@@ -91,6 +91,10 @@ fn l1_sets_are_found() {
     let outcome = outcome(&gpu, "l1-masks", 3);
     assert_eq!(found(&outcome, "l1_ways"), ways);
     assert_eq!(
+        found(&outcome, "l1_bytes"),
+        ways * number(&gpu, "l1_data_cache.sets") * 128.0
+    );
+    assert_eq!(
         found(&outcome, "l1_sets"),
         number(&gpu, "l1_data_cache.sets")
     );
@@ -120,6 +124,10 @@ fn l1_masks_of_the_rtx_4090_are_found() {
     });
     assert_eq!(rows.collect::<Vec<_>>(), reduced(&masks));
     assert_eq!(found(&outcome, "l1_sets"), 256.0);
+    assert_eq!(found(&outcome, "l1_ways"), 4.0);
+    // A kernel's own kilobyte of shared memory takes the smallest part that can be taken.
+    let kib = found(&outcome, "l1_bytes") / 1024.0;
+    assert!((112.0..=128.0).contains(&kib), "{kib} KiB");
 }
 
 #[test]
