@@ -33,7 +33,7 @@ pub const MASKS: Probe = Probe {
 const FIRST_LIST: usize = 1 << 10;
 const LONGEST_LIST: usize = 1 << 16;
 /// Sets that are searched for their ways.
-const TARGETS: usize = 6;
+const TARGETS: usize = 4;
 /// Sets whose ways are counted once the masks are known, at most, and ways beyond those of the first that are
 /// looked for.
 const COUNTED: usize = 1 << 10;
