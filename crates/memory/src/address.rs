@@ -31,6 +31,7 @@ pub struct AddressMap {
     pub(crate) sets: SetIndex,
     pub(crate) dram: DramMap,
     pub(crate) slices_per_partition: u32,
+    lines_together: bool,
 }
 
 impl AddressMap {
@@ -45,6 +46,14 @@ impl AddressMap {
     ) -> Result<AddressMap, HardwareError> {
         let slices_per_partition = l2.slices_per_partition as u32;
         let hash_bits = l2.hash_bits as u32;
+        let map = DramMap::new(
+            &dram.address_map,
+            dram.bank_index,
+            dram.banks,
+            dram.rows,
+            dram.channels_per_partition,
+        )
+        .map_err(|right| misfit(gpu, "dram.address_map", &right))?;
         Ok(AddressMap {
             slices: SliceSelector::new(
                 l2.slice_hash,
@@ -61,14 +70,8 @@ impl AddressMap {
                 &SetMaskParameters::load(gpu)?,
             )
             .map_err(|misfit| misfit.of(gpu))?,
-            dram: DramMap::new(
-                &dram.address_map,
-                dram.bank_index,
-                dram.banks,
-                dram.rows,
-                dram.channels_per_partition,
-            )
-            .map_err(|right| misfit(gpu, "dram.address_map", &right))?,
+            lines_together: map.keeps_lines_together(),
+            dram: map,
             slices_per_partition,
         })
     }
@@ -109,6 +112,12 @@ impl AddressMap {
     /// Number of slices.
     pub fn slice_count(&self) -> u32 {
         self.slices.slices()
+    }
+
+    /// Whether [`coordinates`](AddressMap::coordinates) are the same for all sectors of a line.
+    #[inline]
+    pub fn keeps_lines_together(&self) -> bool {
+        self.lines_together
     }
 
     /// The DRAM channel, bank and row of sector `sector` (0 to 3) of a slice's line. The lines of

@@ -74,6 +74,9 @@ impl SmPort {
         // Nothing comes between the parts of a packet, nor before its last part has left the slice.
         let last = (self.next.max(reached) + cycles - 1).max(reached + u64::from(departure.span));
         self.wait_most = self.wait_most.max(self.next.saturating_sub(reached));
+        if self.next <= reached {
+            self.passed.clear();
+        }
         self.next = last + 1;
         if self.passed.len() as u64 == self.most {
             // Only where there might be more than ever before need it be known which have passed.

@@ -33,6 +33,8 @@ impl Divisor {
     pub fn divide(self, dividend: u64) -> u64 {
         if dividend < self.exact_below {
             ((u128::from(dividend) * u128::from(self.reciprocal)) >> 64) as u64
+        } else if self.divisor == 1 {
+            dividend
         } else {
             dividend / self.divisor
         }

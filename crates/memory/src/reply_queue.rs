@@ -56,20 +56,29 @@ impl ReplyQueue {
     pub fn take(&mut self, ready: u64, cycles: u64) -> u64 {
         debug_assert!(self.place_from() <= ready);
         let first = ready.max(self.port_free);
-        self.port_free = first + cycles;
-        self.wait_most = self.wait_most.max(first - ready);
-        if self.held as u64 == self.most {
-            // Only where there might be more than ever before need it be known which have left.
-            while self.held > 0 && self.free_from[self.first] <= ready {
-                self.first = self.after(self.first);
-                self.held -= 1;
+        if first == ready {
+            // All before it have left.
+            (self.first, self.held) = (self.next, 0);
+        } else {
+            self.wait_most = self.wait_most.max(first - ready);
+            if self.held as u64 == self.most {
+                self.look(ready);
             }
         }
+        self.port_free = first + cycles;
         self.free_from[self.next] = self.port_free;
         self.next = self.after(self.next);
         self.held += 1;
         self.most = self.most.max(self.held as u64);
         first
+    }
+
+    /// Sees which have left by cycle `ready`: only where there might be more than ever before.
+    fn look(&mut self, ready: u64) {
+        while self.held > 0 && self.free_from[self.first] <= ready {
+            self.first = self.after(self.first);
+            self.held -= 1;
+        }
     }
 
     /// Most replies that were in the queue at once, since it was made or this was forgotten.

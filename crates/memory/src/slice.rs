@@ -15,7 +15,7 @@ use source::{ByteMask, Found, Hop, Line, RequestKind, SectorMask, Wait};
 use crate::address::AddressMap;
 use crate::clock::{Clocks, Domain};
 use crate::crossbar::DataRate;
-use crate::dram::{Arrival, Link, Note};
+use crate::dram::{Arrival, Coordinates, Link, Note};
 use crate::hops::Way;
 use crate::l2_tags::L2Tags;
 use crate::mshr::{Mshrs, Waiter};
@@ -78,6 +78,34 @@ fn each(mut sectors: SectorMask) -> impl Iterator<Item = u8> {
         sectors &= sectors.wrapping_sub(1);
         some.then_some(sector)
     })
+}
+
+/// Where the sectors of a line lie in the DRAM.
+struct Places {
+    local: u32,
+    sub: u32,
+    /// The same for all of them.
+    all: Option<Coordinates>,
+}
+
+impl Places {
+    /// Those of line `local` of slice `sub`.
+    #[inline]
+    fn new(settings: &SliceSettings, local: u32, sub: u32) -> Places {
+        let map = &settings.map;
+        let all = map.keeps_lines_together();
+        Places {
+            local,
+            sub,
+            all: all.then(|| map.coordinates(local, sub, 0)),
+        }
+    }
+
+    #[inline]
+    fn of(&self, map: &AddressMap, sector: u8) -> Coordinates {
+        self.all
+            .unwrap_or_else(|| map.coordinates(self.local, self.sub, sector.into()))
+    }
 }
 
 /// What all slices of a GPU have in common.
@@ -427,10 +455,16 @@ impl Slice {
         for sector in each(under_way) {
             self.mshrs.merge(slot, sector, waiter);
         }
+        let places = Places::new(&self.settings, packet.local, self.sub);
         for sector in each(reads) {
             let mshr = self.mshrs.allocate(slot, sector, waiter);
-            let read = Some((mshr, packet.traced));
-            self.send(now, packet.local, sector, read, links, stride);
+            let burst = packet.traced.then(|| {
+                let map = &self.settings.map;
+                map.column(packet.local, self.sub, sector.into()) as u16
+            });
+            let read = Some((mshr, burst));
+            let place = places.of(&self.settings.map, sector);
+            self.send(now, place, read, links, stride);
         }
         let most = &mut self.statistics.mshrs_most;
         *most = (*most).max(self.mshrs.used() as u64);
@@ -485,39 +519,33 @@ impl Slice {
         self.statistics.written_back += u64::from(dirty.count_ones());
         let partly = self.tags.partly_written(victim);
         self.statistics.written_back_partly += u64::from(partly.count_ones());
+        let places = Places::new(&self.settings, local as u32, self.sub);
         for sector in each(dirty) {
-            self.send(now, local as u32, sector, None, links, stride);
+            let place = places.of(&self.settings.map, sector);
+            self.send(now, place, None, links, stride);
         }
     }
 
-    /// Sends a read (with its entry and whether it is traced) or a write to the DRAM, or lets it wait
+    /// Sends a read (with its entry and, if it is traced, its column) or a write to the DRAM, or lets it wait
     /// for room there.
     #[inline]
     fn send(
         &mut self,
         now: u64,
-        local: u32,
-        sector: u8,
-        read: Option<(u16, bool)>,
+        place: Coordinates,
+        read: Option<(u16, Option<u16>)>,
         links: &mut [Link],
         stride: usize,
     ) {
-        let place = self
-            .settings
-            .map
-            .coordinates(local, self.sub, u32::from(sector));
         let channel = place.channel as usize;
-        let (mshr, traced) = read.unwrap_or_default();
+        let (mshr, burst) = read.unwrap_or_default();
         let miss = Miss {
             row: place.row,
             mshr,
-            burst: match traced {
-                true => self.settings.map.column(local, self.sub, sector.into()) as u16,
-                false => 0,
-            },
+            burst: burst.unwrap_or_default(),
             bank: place.bank,
             write: read.is_none(),
-            traced,
+            traced: burst.is_some(),
         };
         if self.room[channel] > 0 && self.misses[channel].is_empty() {
             self.depart(now, channel, (miss, false), links, stride);

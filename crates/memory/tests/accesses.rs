@@ -221,7 +221,7 @@ fn documents_that_do_not_fit_together_are_refused_by_key() {
         ("dram.banks=12", "dram.banks"),
         ("dram.banks=8", "dram.address_map"),
         ("dram.bank_groups=3", "dram.bank_groups"),
-        ("dram.write_low=48", "dram.write_low"),
+        ("dram.write_low=4000", "dram.write_low"),
         ("dram.address_map=RRRR", "dram.address_map"),
         ("dram.ccd=0", "dram.ccd"),
     ] {

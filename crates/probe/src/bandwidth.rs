@@ -87,12 +87,12 @@ fn text(level: Level, width: u32) -> String {
     let mut loads = String::new();
     // Writing to a string does not fail.
     for group in 0..GROUPS {
-        let members = || (group * FLIGHT / GROUPS..(group + 1) * FLIGHT / GROUPS);
-        for index in members() {
+        let members = group * FLIGHT / GROUPS..(group + 1) * FLIGHT / GROUPS;
+        for index in members.clone() {
             let data = 32 + 4 * index;
             let _ = writeln!(loads, "LOP3.LUT R9, R9, R{data}, RZ, 0x3c, !PT ;");
         }
-        for index in members().filter(|_| level != Level::Shared) {
+        for index in members.clone().filter(|_| level.is_shared_by_sms()) {
             let address = 16 + 2 * index;
             let _ = writeln!(
                 loads,
@@ -101,16 +101,24 @@ fn text(level: Level, width: u32) -> String {
                  IADD3 R13, R13, c[0x0][step], RZ ;"
             );
         }
-        for index in members() {
+        for index in members {
             let (counter, data) = (FIRST_COUNTER + group, 32 + 4 * index);
             let address = match level {
                 Level::Shared => "[R12]".to_owned(),
+                Level::L1 => "[R16.64]".to_owned(),
                 _ => format!("[R{}.64]", 16 + 2 * index),
             };
             let _ = writeln!(loads, "[B?:R?:W{counter}:?:S?] {load} R{data}, {address} ;");
         }
     }
-    pattern.replace("    LOADS\n", &loads)
+    // What every SM has for itself is loaded from one place, so that nothing but loads takes time.
+    let place = match level {
+        Level::L1 => "IMAD.WIDE.U32 R16, R13, R15, c[0x0][base] ;\n",
+        _ => "",
+    };
+    pattern
+        .replace("    LOADS\n", &loads)
+        .replace("    PLACE\n", place)
 }
 
 /// The texts of all levels and widths.

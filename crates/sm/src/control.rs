@@ -111,31 +111,48 @@ impl Sm {
         true
     }
 
-    /// The oldest FP64 instruction of `sub_core` reaches the unit that the SM shares.
+    /// The next FP64 instruction of `sub_core` has brought its operands to the way that it shares with
+    /// memory instructions.
     #[inline(never)]
-    pub(crate) fn float64_hand_over(&mut self, sub_core: usize) {
+    pub(crate) fn float64_asks(&mut self, sub_core: usize) {
+        let now = self.now;
+        let place = self.float64_ready[sub_core] as usize;
+        let Some(latched) = self.float64_waiting[sub_core].get(place) else {
+            return;
+        };
+        self.float64_ready[sub_core] += 1;
+        let read = Event::SourcesRead {
+            slot: latched.slot * 4 + sub_core as u8,
+            counter: self.program.rows[latched.pc as usize].read_counter,
+            hazard: latched.hazard,
+            generation: latched.generation,
+        };
+        self.wheel.schedule(now + 1, read);
+        self.unit.asking |= 0b1_0000 << sub_core;
+        self.hand_over();
+    }
+
+    /// The oldest FP64 instruction of `sub_core` goes to the unit that the SM shares, which takes its lanes in
+    /// the cycles that follow.
+    #[inline(never)]
+    pub(crate) fn float64_handed_over(&mut self, sub_core: usize) {
         let now = self.now;
         let Some(latched) = self.float64_waiting[sub_core].pop_front() else {
             return;
         };
+        self.float64_ready[sub_core] -= 1;
+        if self.float64_ready[sub_core] == 0 {
+            self.unit.asking &= !(0b1_0000 << sub_core);
+        }
         let row = &self.program.rows[latched.pc as usize];
         let parameters = &self.parameters.shared_float64;
-        let handed = now.max(self.float64_link_free);
-        self.float64_link_free = handed + self.parameters.memory_unit.hand_over_interval;
-        let start = (handed + parameters.accept).max(self.float64_free);
+        let start = (now + parameters.accept).max(self.float64_free);
         self.float64_free = start + row.interval as u64;
         // Result latch one cycle after the pipeline.
         let latch = start + row.latency as u64 + 1;
         let back = parameters.write_register * row.registers_written as u64;
         self.sub_cores[sub_core].float64_queued -= 1;
         let slot = latched.slot * 4 + sub_core as u8;
-        let read = Event::SourcesRead {
-            slot,
-            counter: row.read_counter,
-            hazard: latched.hazard,
-            generation: latched.generation,
-        };
-        self.wheel.schedule(now + 1, read);
         let ready = Event::ResultReady {
             slot,
             counter: row.write_counter,

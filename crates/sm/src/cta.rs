@@ -98,6 +98,7 @@ impl Sm {
             }
         }
         sub.younger[local] = 0;
+        sub.turns.leave(local);
         sub.present |= bit;
         sub.stalled &= !bit;
         sub.stall_ends.clear(local);

@@ -145,7 +145,9 @@ pub struct Sm {
     /// at once.
     pub(crate) arrivals: Vec<WarpSlot>,
     pub(crate) float64_waiting: [VecDeque<Latched>; SUB_CORES],
-    pub(crate) float64_link_free: u64,
+    /// How many of those have brought their operands to the common way.
+    pub(crate) float64_ready: [u8; SUB_CORES],
+    /// First cycle in which the shared FP64 unit has taken all lanes.
     pub(crate) float64_free: u64,
     pub(crate) finished_at: u64,
     /// First cycle of the present stretch with resident warps.
@@ -216,7 +218,7 @@ impl Sm {
             completed: Vec::new(),
             arrivals: Vec::new(),
             float64_waiting: std::array::from_fn(|_| VecDeque::new()),
-            float64_link_free: 0,
+            float64_ready: [0; SUB_CORES],
             float64_free: 0,
             finished_at: 0,
             active_since: 0,
@@ -456,7 +458,9 @@ impl Sm {
             }
             Event::HandOver { sub_core } => self.ask_for_hand_over(sub_core),
             Event::HandOverFree => {
-                self.unit.hand_over_armed = false;
+                if self.unit.hand_over_armed <= self.now {
+                    self.unit.hand_over_armed = u64::MAX;
+                }
                 self.hand_over();
             }
             Event::MemorySourcesRead { record } => self.memory_sources_read(record),
@@ -504,7 +508,7 @@ impl Sm {
                     }
                 }
             }
-            Event::Float64HandOver { sub_core } => self.float64_hand_over(sub_core as usize),
+            Event::Float64HandOver { sub_core } => self.float64_asks(sub_core as usize),
         }
     }
 

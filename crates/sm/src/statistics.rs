@@ -18,6 +18,8 @@ pub struct Traffic {
     pub misses: u64,
     /// Cycles that shared memory was busy with them.
     pub wavefronts: u64,
+    /// Those of them that bank conflicts cost.
+    pub conflicts: u64,
 }
 
 impl Traffic {
@@ -27,6 +29,7 @@ impl Traffic {
         self.hits += other.hits;
         self.misses += other.misses;
         self.wavefronts += other.wavefronts;
+        self.conflicts += other.conflicts;
     }
 }
 

@@ -7,6 +7,7 @@ use crate::event::RecordIndex;
 use crate::front_end::fetch::Fetch;
 use crate::front_end::level0::Level0;
 use crate::issue::Policy;
+use crate::issue::turns::Turns;
 use crate::parameters::SmParameters;
 use crate::program::{Path, Program};
 use crate::register_file::{ReadPorts, WritePorts};
@@ -109,6 +110,8 @@ pub struct SubCore {
     pub control: Option<Latched>,
     /// The instruction that waits for room in the queue of its unit.
     pub throttled: Option<Latched>,
+    /// Whose turn it is once there is.
+    pub turns: Turns,
     /// Allocate stage.
     pub allocate: Option<Latched>,
     /// First cycle in which the issue port is open.
@@ -181,6 +184,7 @@ impl SubCore {
             increments: [None; 4],
             control: None,
             throttled: None,
+            turns: Turns::new(),
             allocate: None,
             port_opens: 0,
             try_again: u64::MAX,

@@ -215,7 +215,7 @@ impl Sm {
         (arrives, start): (u64, u64),
         (done, in_turn): (u64, u64),
     ) {
-        let passes = self.unit.records[index].degree.max(1);
+        let passes = self.unit.records[index].wavefronts.cycles.max(1);
         if let Some(walk) = &mut self.walk
             && walk.follows(index)
         {
@@ -435,7 +435,7 @@ impl Sm {
     pub(crate) fn walk_data(&mut self, index: RecordIndex) {
         let now = self.now;
         let record = &self.unit.records[index];
-        let (shared, constant) = (record.degree > 0, record.constants > 0);
+        let (shared, constant) = (record.wavefronts.cycles > 0, record.constants > 0);
         if let Some(walk) = &mut self.walk
             && walk.follows(index)
             && !record.sends_packets()

@@ -155,3 +155,38 @@ fn instructions_without_lanes_count_as_issued() {
         39
     );
 }
+
+/// MODEL.md §4: the shared cache has so many misses at once, with so many requests each. Requests that find
+/// no room wait, the link stands still, and nothing is lost: with one miss at a time as with many.
+#[test]
+fn misses_without_room_wait() {
+    // Sub-cores apart from each other in the code, and constants of their own.
+    let steps: Vec<Step> = (0..600)
+        .map(|n| match n % 7 {
+            3 => Step::op(Class::CoupledAlu, 10, [1, 2, 3]).constant(0, n * 64),
+            _ => Step::nop(),
+        })
+        .chain([Step::exit()])
+        .collect();
+    let run = |outstanding: u32, merges: u32| {
+        let overrides = [
+            format!("l1_instruction_cache.outstanding={outstanding}"),
+            format!("l1_instruction_cache.merges={merges}"),
+        ];
+        let overrides: Vec<&str> = overrides.iter().map(String::as_str).collect();
+        let (issued, sm) = Bench::new("rtx-a6000", &overrides).run_sm(&steps, 8, 300);
+        assert_eq!(issued.len(), 8 * 601, "{outstanding}, {merges}");
+        let last = issued.iter().map(|issue| issue.2).max().unwrap_or(0);
+        let s = sm.statistics();
+        assert!(s.instruction_missing_most <= u64::from(outstanding));
+        assert!(s.instruction_stalled_most <= 40, "what the link holds");
+        (last, s.instruction_missing_most, s.instruction_stalled_most)
+    };
+    let (slowest, one, stalled) = run(1, 1);
+    assert_eq!(one, 1);
+    assert!(stalled > 1, "{stalled}");
+    let (merged, ..) = run(1, 32);
+    let (fast, many, none) = run(32, 32);
+    assert!(many > 4 && none == 0, "{many}, {none}");
+    assert!(fast < merged.min(slowest), "{fast}, {merged}, {slowest}");
+}

@@ -63,5 +63,5 @@ fn rtx_2080_ti() {
 
 #[test]
 fn a100() {
-    reaches("a100-sxm4-40gb", 108 * 8, 8 << 20);
+    reaches("a100-sxm4-40gb", 108 * 8, 16 << 20);
 }

@@ -62,7 +62,7 @@ macro_rules! shared {
             $(
             concat!("smsp__inst_executed_op_shared_", $name, ".sum"), "inst", concat!($what, ": instructions with at least one lane."), |m| m.sm.traffic.of(Space::Shared, Operation::$operation).instructions;
             concat!("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_", $name, ".sum"), "cycle", concat!($what, ": cycles of shared memory."), |m| m.sm.traffic.of(Space::Shared, Operation::$operation).wavefronts;
-            concat!("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_", $name, ".sum"), "cycle", concat!($what, ": cycles beyond one for each instruction."), |m| conflicts(m.sm.traffic.of(Space::Shared, Operation::$operation));
+            concat!("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_", $name, ".sum"), "cycle", concat!($what, ": cycles beyond one for each 128 bytes."), |m| m.sm.traffic.of(Space::Shared, Operation::$operation).conflicts;
             )*
         }
     };
@@ -74,11 +74,6 @@ shared! {
     "ld", "Shared loads", Load;
     "st", "Shared stores", Store;
     "atom", "Shared atomics", Atomic;
-}
-
-/// Cycles that bank conflicts cost.
-fn conflicts(traffic: &::sm::Traffic) -> u64 {
-    traffic.wavefronts - traffic.instructions
 }
 
 super::metrics! {
@@ -102,7 +97,7 @@ super::metrics! {
     "l1d_ldgsts_misses.sum", "sector", "Copies to shared memory: other sectors, those that pass L1D by among them.", |m| m.sm.traffic.of(Space::Global, Operation::CopyToShared).misses;
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum", "cycle", "Copies to shared memory: cycles in which shared memory was written.", |m| m.sm.traffic.of(Space::Shared, Operation::CopyToShared).wavefronts;
     "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum", "cycle", "Cycles in which shared memory was busy.", |m| m.sm.traffic.total(&[Space::Shared]).wavefronts;
-    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "cycle", "Those beyond one for each instruction.", |m| conflicts(&m.sm.traffic.total(&[Space::Shared]));
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "cycle", "Those beyond one for each 128 bytes.", |m| m.sm.traffic.total(&[Space::Shared]).conflicts;
     "l1d_load_hits.sum", "sector", "Sector lookups of loads in L1D that hit.", |m| m.sm.l1_load_hits;
     "l1d_load_misses.sum", "sector", "Sector lookups of loads in L1D that missed.", |m| m.sm.l1_load_misses;
     "l1d_load_merges.sum", "sector", "Those of a sector that was already on its way.", |m| m.sm.l1_load_merges;

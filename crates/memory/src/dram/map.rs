@@ -108,6 +108,12 @@ impl DramMap {
         1 << self.row_shift
     }
 
+    /// Whether the sectors of every line lie in one row of one bank.
+    pub fn keeps_lines_together(&self) -> bool {
+        let line_bits = LINE_BYTES.trailing_zeros();
+        self.row_shift >= line_bits && self.bank_runs.iter().all(|run| run.from >= line_bits)
+    }
+
     /// The column, a burst of the row, of sector `sector` (0 to 3) of the partition's line `line`.
     pub fn column(&self, line: u64, sector: u32) -> u32 {
         let line = self.channels.divide(line);
@@ -158,6 +164,11 @@ mod tests {
         )
         .expect("a right map");
         assert_eq!(map.row_bytes(), 16 * 2048);
+        assert!(map.keeps_lines_together());
+        let split = DramMap::new("RRCCBBCBBSSSSS", BankIndex::Linear, 16, 4, 1);
+        let split = split.expect("a right map");
+        assert!(!split.keeps_lines_together());
+        assert_ne!(split.of(0, 0), split.of(0, 1));
         let at = |address: u64| map.of(address / 128, (address / 32 % 4) as u32);
         assert_eq!(at(0x60).bank, 0);
         assert_eq!(at(0x80).bank, 1);

@@ -1,12 +1,13 @@
 //! Issue: which warp goes next, and what happens to it in that cycle (MODEL.md §2).
 //!
-//! `cggty`, `gto` and `lrr` hold the policies, `select` the conditions a candidate must meet and what issuing
-//! does.
+//! `cggty`, `gto` and `lrr` hold the policies, `turns` the order of those that a full queue turned away,
+//! `select` the conditions a candidate must meet and what issuing does.
 
 pub mod cggty;
 mod gto;
 mod lrr;
 mod select;
+pub mod turns;
 
 hardware::choice! {
     /// Which warp of a sub-core the scheduler tries first.

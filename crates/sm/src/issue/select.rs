@@ -41,7 +41,8 @@ impl Sm {
             self.sub_cores[sub_core].try_again = now + 1;
             return Ok(StallReason::ConstantMiss);
         }
-        let mut candidates = self.sub_cores[sub_core].ready();
+        let ready = self.sub_cores[sub_core].ready();
+        let mut candidates = ready;
         let mut throttle = None;
         if let Some(aside) = self.sub_cores[sub_core].throttled {
             candidates &= !(1 << aside.slot);
@@ -66,7 +67,14 @@ impl Sm {
             let mut unit = row.unit;
             if row.path != Path::Fixed {
                 if let Some(reason) = throttle {
+                    sub.turns.turn_away(slot);
                     first_reason.get_or_insert(reason);
+                    continue;
+                }
+                if !sub.turns.may_go(slot, ready) {
+                    // There is room, but not for this one. Whose turn it is follows in this cycle.
+                    sub.turns.turn_away(slot);
+                    first_reason.get_or_insert(queue_reason(row));
                     continue;
                 }
             } else {
@@ -102,6 +110,7 @@ impl Sm {
             if sub.nearly_full >> slot & 1 == 1
                 && sub.would_overflow(slot, row.write_counter, row.read_counter)
             {
+                sub.turns.leave(slot);
                 sub.try_again = now + 1;
                 first_reason.get_or_insert(StallReason::ShortScoreboard);
                 continue;
@@ -110,6 +119,12 @@ impl Sm {
             if self.warps[warp_slot].deferred > 0
                 && self.touches_deferred(warp_slot as u8, slot, source)
             {
+                let sub = &mut self.sub_cores[sub_core];
+                if sub.turns.waits(slot) {
+                    // Others need not wait for it any longer.
+                    sub.turns.leave(slot);
+                    sub.try_again = now + 1;
+                }
                 first_reason.get_or_insert(StallReason::LongScoreboard);
                 continue;
             }
@@ -193,6 +208,8 @@ impl Sm {
         if row.path == Path::Fixed {
             // Variable-latency units are asked in Control.
             sub.units.take(unit, now, row.interval as u64);
+        } else {
+            sub.turns.leave(slot);
         }
         if row.blocks_port > 0 {
             sub.port_opens = now + 1 + row.blocks_port as u64;
@@ -420,13 +437,7 @@ impl Sm {
 
     /// Why an instruction is stuck in Control.
     fn stuck_reason(&self, stuck: &Latched) -> StallReason {
-        let row = &self.program.rows[stuck.pc as usize];
-        match row.path {
-            Path::Fixed => StallReason::Dispatch,
-            Path::Memory if row.long => StallReason::MemoryQueue,
-            Path::Memory => StallReason::SharedQueue,
-            Path::Variable | Path::SharedFloat64 => StallReason::MathPipe,
-        }
+        queue_reason(&self.program.rows[stuck.pc as usize])
     }
 
     /// Whether the warp could be issued but for a constant line.
@@ -472,5 +483,15 @@ impl Sm {
         } else {
             StallReason::Dispatch
         }
+    }
+}
+
+/// What an instruction waits for that its unit has no room for.
+fn queue_reason(row: &Row) -> StallReason {
+    match row.path {
+        Path::Fixed => StallReason::Dispatch,
+        Path::Memory if row.long => StallReason::MemoryQueue,
+        Path::Memory => StallReason::SharedQueue,
+        Path::Variable | Path::SharedFloat64 => StallReason::MathPipe,
     }
 }

@@ -13,16 +13,19 @@ impl Sm {
     pub(crate) fn access_shared(&mut self, index: RecordIndex, arrives: u64) {
         let parameters = &self.parameters.memory_unit;
         let record = &self.unit.records[index];
-        let degree = record.degree.max(1) as u64;
+        let wavefronts = record.wavefronts;
+        let cycles = wavefronts.cycles.max(1) as u64;
         let start = arrives.max(self.unit.shared_free);
-        self.unit.shared_free = start + degree;
-        if record.degree > 0 {
+        self.unit.shared_free = start + cycles;
+        if wavefronts.cycles > 0 {
             let traffic = &mut self.statistics.traffic;
             let traffic = traffic.count(Space::Shared, record.operation);
             traffic.instructions += 1;
-            traffic.wavefronts += degree;
+            traffic.wavefronts += cycles;
+            traffic.conflicts += wavefronts.conflicts() as u64;
         }
-        let mut done = start + degree - 1 + parameters.shared_lookup;
+        // The first pass is in the lookup; the transfer takes a cycle for each.
+        let mut done = start + wavefronts.conflicts() as u64 + parameters.shared_lookup;
         if record.register_address {
             done += parameters.shared_register_address;
         }

@@ -1,5 +1,5 @@
 //! From 32 lane addresses to distinct 32-byte sectors of 128-byte lines, and from shared-memory
-//! addresses to a conflict degree (MODEL.md §7.5, §7.6).
+//! addresses to wavefronts (MODEL.md §7.5, §7.6).
 
 use source::{Access, ByteMask, LaneMask, Line, Operation, Sector, SectorMask};
 
@@ -229,10 +229,32 @@ fn consecutive(addresses: &[u64; 32], bytes: u64) -> bool {
 /// Banks of shared memory, each one word wide.
 const BANKS: usize = 32;
 
+/// How often shared memory is read or written for one instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wavefronts {
+    /// Cycles in which the banks are busy with it.
+    pub cycles: u32,
+    /// Those that it would need without a conflict: one for each 128 bytes.
+    pub passes: u32,
+}
+
+impl Wavefronts {
+    /// Those of an instruction that moves nothing.
+    pub const NONE: Wavefronts = Wavefronts {
+        cycles: 0,
+        passes: 0,
+    };
+
+    /// Cycles that conflicts add.
+    pub fn conflicts(self) -> u32 {
+        self.cycles - self.passes
+    }
+}
+
 /// Accesses that the lanes of a shared-memory instruction need: the largest number of distinct words in
 /// one bank; lanes with the same word share it. Accesses wider than a word go in passes of the lanes
 /// that together move 128 bytes (REGRESSIONS M13: 64-bit by half warps, 128-bit by quarter warps).
-pub fn conflict_degree(addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> u32 {
+pub fn wavefronts(addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> Wavefronts {
     let words = (bytes as usize / 4).max(1);
     let lanes_per_pass = (32 / words).max(1);
     let span = if lanes_per_pass == 32 {
@@ -240,31 +262,31 @@ pub fn conflict_degree(addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> u32
     } else {
         (1 << lanes_per_pass) - 1
     };
-    let mut degree = 0;
-    let mut passes = 0;
+    let mut needed = Wavefronts::NONE;
     for first_lane in (0..32).step_by(lanes_per_pass) {
         let pass_lanes = lanes >> first_lane & span;
         if pass_lanes != 0 {
-            passes += 1;
-            degree += pass_degree(addresses, pass_lanes, first_lane, words);
+            needed.passes += 1;
+            needed.cycles += pass_degree(addresses, pass_lanes, first_lane, words);
         }
     }
-    // The transfer already counts one cycle per 128 bytes.
-    if passes == 0 {
-        1
-    } else {
-        degree - (passes - 1)
+    if needed.passes == 0 {
+        return Wavefronts {
+            cycles: 1,
+            passes: 1,
+        };
     }
+    needed
 }
 
-/// The pattern that a shared-memory instruction used last, and its conflict degree: it depends only on
-/// the distances between the lanes' words, which a loop seldom changes.
+/// The pattern that a shared-memory instruction used last, and what it needs: that depends only on the
+/// distances between the lanes' words, which a loop seldom changes.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     lanes: LaneMask,
     /// Distance of each lane's address from lane 0's, in bytes.
     offsets: [u32; 32],
-    degree: u32,
+    needed: Wavefronts,
 }
 
 impl Pattern {
@@ -272,12 +294,12 @@ impl Pattern {
     pub const NONE: Pattern = Pattern {
         lanes: 0,
         offsets: [0; 32],
-        degree: 1,
+        needed: Wavefronts::NONE,
     };
 
-    /// The conflict degree of an access, worked out only if its pattern is new.
+    /// The wavefronts of an access, worked out only if its pattern is new.
     #[inline]
-    pub fn degree(&mut self, addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> u32 {
+    pub fn wavefronts(&mut self, addresses: &[u64; 32], lanes: LaneMask, bytes: u8) -> Wavefronts {
         let base = addresses[0] as u32;
         let mut same = true;
         for (offset, &address) in self.offsets.iter().zip(addresses) {
@@ -289,9 +311,9 @@ impl Pattern {
                 *offset = (address as u32).wrapping_sub(base);
             }
             self.lanes = if base.is_multiple_of(4) { lanes } else { 0 };
-            self.degree = conflict_degree(addresses, lanes, bytes);
+            self.needed = wavefronts(addresses, lanes, bytes);
         }
-        self.degree
+        self.needed
     }
 }
 
@@ -444,22 +466,22 @@ mod tests {
     fn bank_conflicts_follow_the_stride() {
         for stride in [1u64, 2, 4, 8, 16, 32] {
             let access = access(4, |lane| lane * 4 * stride);
-            let degree = conflict_degree(&access.addresses, u32::MAX, 4);
-            assert_eq!(degree as u64, stride);
+            let needed = wavefronts(&access.addresses, u32::MAX, 4);
+            assert_eq!((needed.cycles as u64, needed.passes), (stride, 1));
         }
         let broadcast = access(4, |_| 64);
-        assert_eq!(conflict_degree(&broadcast.addresses, u32::MAX, 4), 1);
+        assert_eq!(wavefronts(&broadcast.addresses, u32::MAX, 4).cycles, 1);
     }
 
     #[test]
-    fn a_remembered_pattern_gives_the_same_degree() {
+    fn a_remembered_pattern_needs_the_same() {
         let mut pattern = Pattern::NONE;
         for start in [0u64, 4, 128, 2, 4096] {
             for stride in [4u64, 8, 128, 4, 4] {
                 let access = access(4, |lane| start + lane * stride);
                 for lanes in [u32::MAX, 0xffff, 1 << 31] {
-                    let known = pattern.degree(&access.addresses, lanes, 4);
-                    assert_eq!(known, conflict_degree(&access.addresses, lanes, 4));
+                    let known = pattern.wavefronts(&access.addresses, lanes, 4);
+                    assert_eq!(known, wavefronts(&access.addresses, lanes, 4));
                 }
             }
         }
@@ -469,14 +491,12 @@ mod tests {
     #[test]
     fn wide_accesses_conflict_within_their_pass() {
         let dense = access(16, |lane| lane * 16);
-        assert_eq!(conflict_degree(&dense.addresses, u32::MAX, 16), 1);
+        let needed = |cycles, passes| Wavefronts { cycles, passes };
+        assert_eq!(wavefronts(&dense.addresses, u32::MAX, 16), needed(4, 4));
         let dense = access(8, |lane| lane * 8);
-        assert_eq!(conflict_degree(&dense.addresses, u32::MAX, 8), 1);
+        assert_eq!(wavefronts(&dense.addresses, u32::MAX, 8), needed(2, 2));
+        assert_eq!(wavefronts(&dense.addresses, 0xff, 8), needed(1, 1));
         let strided = access(16, |lane| lane * 32);
-        assert_eq!(
-            conflict_degree(&strided.addresses, u32::MAX, 16),
-            5,
-            "4 passes of degree 2"
-        );
+        assert_eq!(wavefronts(&strided.addresses, u32::MAX, 16), needed(8, 4));
     }
 }

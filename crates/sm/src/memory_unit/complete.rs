@@ -60,21 +60,30 @@ impl Sm {
                 let start = now.max(self.unit.return_free[sub_core]);
                 let cycles = record.transfer as u64;
                 let registers = self.program.rows[record.pc as usize].registers_written as u64;
+                let slack = self.parameters.memory_unit.write_slack;
                 let ports = &mut self.sub_cores[sub_core].write_ports;
-                let mut written = start + cycles;
+                let mut written = start;
+                let mut stalls = 0;
+                let mut write = |cycles: u64, banks: u8| {
+                    let arrives = written + cycles;
+                    written = ports.book_load(now, arrives, banks);
+                    stalls += (written - arrives).saturating_sub(slack);
+                };
                 if registers > 1 && registers <= cycles {
                     // One register after the other, the banks in turn; a port that is taken delays the
                     // rest.
-                    written = start;
                     for register in 0..registers {
                         let share =
                             cycles * (register + 1) / registers - cycles * register / registers;
-                        written = ports.book_load(now, written + share, 1 << (register & 1));
+                        write(share, 1 << (register & 1));
                     }
                 } else {
-                    written = ports.book_load(now, written, record.banks);
+                    write(cycles, record.banks);
                 }
                 self.unit.return_free[sub_core] = written;
+                if stalls > 0 {
+                    self.unit.stall(now, stalls);
+                }
                 if self.walk.is_some() {
                     self.walk_transfer(index, start, written, written + 1);
                 }

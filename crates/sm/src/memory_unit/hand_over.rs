@@ -1,10 +1,14 @@
 //! From the address stages to the unit shared by the SM: one instruction every other cycle, the
-//! sub-cores in rotation (MODEL.md §7.1, §7.2).
+//! sub-cores in rotation (MODEL.md §7.1, §7.2). FP64 instructions come the same way where the SM has one unit for
+//! them (MODEL.md §6).
 
 use source::MemoryKind;
 
 use crate::event::{Event, RecordIndex};
-use crate::sm::Sm;
+use crate::sm::{SUB_CORES, Sm};
+
+/// Bits of `asking` that are memory instructions; the others are FP64 instructions.
+const MEMORY: u8 = 0b1111;
 
 impl Sm {
     /// Works out the stage times of a sub-core and schedules what follows from them.
@@ -38,47 +42,68 @@ impl Sm {
         self.hand_over();
     }
 
-    /// Hands over one instruction if the shared unit can take it.
+    /// Hands over one instruction if the shared unit can take it: of the memory instructions and, where the
+    /// SM has one FP64 unit, the FP64 instructions of the four sub-cores, each in turn. They share the way:
+    /// while the lanes of an FP64 instruction pass, no memory instruction does.
     pub(crate) fn hand_over(&mut self) {
         let now = self.now;
-        if self.unit.asking == 0 || self.unit.pending >= self.parameters.memory_unit.pending {
-            return;
+        let mut asking = self.unit.asking;
+        if self.unit.pending >= self.parameters.memory_unit.pending {
+            asking &= !MEMORY;
         }
-        if now < self.unit.hand_over_free {
-            self.arm_hand_over();
+        if asking == 0 {
             return;
         }
         // Packets are bounded by credits: an instruction that may send many waits for room.
         let room = self.port.has_room(64);
         let unit = &self.unit;
-        let may_go = |sub_core: u8| {
-            let oldest = unit.stages[sub_core as usize].oldest();
-            unit.asking >> sub_core & 1 == 1
-                && (room || oldest.is_none_or(|index| !unit.records[index].sends_packets()))
+        let may_go = |turn: u8| {
+            let sends = |sub_core: u8| {
+                let oldest = unit.stages[sub_core as usize].oldest();
+                oldest.is_some_and(|index| unit.records[index].sends_packets())
+            };
+            asking >> turn & 1 == 1 && (room || turn >= 4 || !sends(turn))
         };
-        let turn = (1..=4)
-            .map(|step| (unit.last_served + step) % 4)
-            .find(|&sub_core| may_go(sub_core));
-        let Some(sub_core) = turn else { return };
-        self.unit.asking &= !(1 << sub_core);
-        self.unit.last_served = sub_core;
+        let turn = (1..=8)
+            .map(|step| (unit.last_served + step) % 8)
+            .find(|&turn| may_go(turn));
+        let Some(turn) = turn else { return };
+        let accept = self.parameters.shared_float64.accept;
+        let passed = if turn < 4 {
+            self.float64_free
+        } else {
+            self.float64_free.saturating_sub(accept)
+        };
+        let from = self.unit.hand_over_free.max(passed);
+        if now < from {
+            self.arm_hand_over(from);
+            return;
+        }
+        let sub_core = turn as usize % SUB_CORES;
+        self.unit.last_served = turn;
         self.unit.hand_over_free = now + self.parameters.memory_unit.hand_over_interval;
-        if let Some(record) = self.unit.stages[sub_core as usize].hand_over(now) {
-            self.unit.pending += 1;
-            self.propagate_stages(sub_core as usize);
-            self.wake(sub_core as usize);
-            self.accepted(record);
+        if turn >= 4 {
+            self.float64_handed_over(sub_core);
+        } else {
+            self.unit.asking &= !(1 << turn);
+            if let Some(record) = self.unit.stages[sub_core].hand_over(now) {
+                self.unit.pending += 1;
+                self.propagate_stages(sub_core);
+                self.wake(sub_core);
+                self.accepted(record);
+            }
         }
         if self.unit.asking != 0 {
-            self.arm_hand_over();
+            self.arm_hand_over(self.unit.hand_over_free);
         }
     }
 
-    fn arm_hand_over(&mut self) {
-        if !self.unit.hand_over_armed {
-            self.unit.hand_over_armed = true;
-            let cycle = self.unit.hand_over_free.max(self.now + 1);
-            self.wheel.schedule(cycle, Event::HandOverFree);
+    /// Looks again in cycle `from`.
+    fn arm_hand_over(&mut self, from: u64) {
+        let from = from.max(self.now + 1);
+        if self.unit.hand_over_armed > from {
+            self.unit.hand_over_armed = from;
+            self.wheel.schedule(from, Event::HandOverFree);
         }
     }
 

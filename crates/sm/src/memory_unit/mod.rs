@@ -46,6 +46,8 @@ hardware::parameters! {
         shared_transfer: u32, "bytes", 4..=256;
         /// Cycles that a transfer of shared-memory data takes at least.
         shared_transfer_least: u32, "cycles", 1..=16;
+        /// Cycles that a loaded register can wait for its write port until what follows it waits too.
+        write_slack: u64, "cycles", 0..=64;
         /// Cycles of a shared-memory lookup.
         shared_lookup: u64, "cycles", 1..=64;
         /// Further cycles if the address comes from a general register.
@@ -116,14 +118,15 @@ pub struct MemoryUnit {
     pub constant_lookup: u64,
     /// Cycles of an L1 lookup.
     pub l1_lookup: u64,
-    /// Sub-cores whose oldest instruction is ready for hand-over.
+    /// Sub-cores whose oldest instruction is ready for hand-over: bit s its memory instruction, bit 4 + s its
+    /// FP64 instruction.
     pub asking: u8,
-    /// Sub-core served last.
+    /// Bit of `asking` served last.
     pub last_served: u8,
     /// First cycle of the next hand-over.
     pub hand_over_free: u64,
-    /// A HandOverFree event is scheduled.
-    pub hand_over_armed: bool,
+    /// Cycle of the next HandOverFree event; `u64::MAX` if there is none.
+    pub hand_over_armed: u64,
     /// Entries in use of the pending-request table.
     pub pending: u32,
     /// When each access generator becomes free.
@@ -164,9 +167,9 @@ impl MemoryUnit {
             constant_lookup: constants.lookup,
             l1_lookup: l1d.parameters.lookup,
             asking: 0,
-            last_served: 3,
+            last_served: 7,
             hand_over_free: 0,
-            hand_over_armed: false,
+            hand_over_armed: u64::MAX,
             pending: 0,
             generators: [0; 4],
             shared_free: 0,
@@ -175,6 +178,14 @@ impl MemoryUnit {
             return_free: [0; 4],
             retry: VecDeque::with_capacity(64),
             constant_waiters: Vec::with_capacity(32),
+        }
+    }
+
+    /// The data on their way back stand still for `cycles`, and so does what comes behind them.
+    pub fn stall(&mut self, now: u64, cycles: u64) {
+        self.hand_over_free = self.hand_over_free.max(now) + cycles;
+        for generator in &mut self.generators {
+            *generator = (*generator).max(now) + cycles;
         }
     }
 }

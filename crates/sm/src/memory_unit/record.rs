@@ -2,7 +2,7 @@
 
 use source::{Access, Effect, LaneMask, MemoryKind, Operation, Queue, Space, Token};
 
-use super::coalesce::{Lines, Pattern, conflict_degree};
+use super::coalesce::{Lines, Pattern, Wavefronts, wavefronts};
 use crate::event::RecordIndex;
 use crate::program::Row;
 
@@ -41,8 +41,8 @@ pub struct Record {
     pub order: u32,
     /// LDGSTS: its group, counted per warp.
     pub group: u32,
-    /// Shared accesses (cycles of shared memory), 0 without lanes; LDGSTS: of its store.
-    pub degree: u32,
+    /// Accesses to shared memory, none without lanes; LDGSTS: of its store.
+    pub wavefronts: Wavefronts,
     /// Whether the address has a general register.
     pub register_address: bool,
     /// LDSM with two or four matrices.
@@ -156,7 +156,7 @@ impl Record {
             deferred: None,
             order: u32::MAX,
             group: 0,
-            degree: 1,
+            wavefronts: Wavefronts::NONE,
             register_address: false,
             matrices: false,
             lines: Lines::new(),
@@ -186,7 +186,7 @@ impl Record {
         self.matrices = row.matrices;
         self.order = u32::MAX;
         self.group = 0;
-        self.degree = 0;
+        self.wavefronts = Wavefronts::NONE;
         self.lines.clear();
         self.next_line = 0;
         self.constants = 0;
@@ -217,7 +217,7 @@ impl Record {
         self.deferred = effect.access.deferred;
         self.lines.clear();
         self.constants = 0;
-        self.degree = 0;
+        self.wavefronts = Wavefronts::NONE;
         if effect.access.lanes != 0 {
             let mut pattern = Pattern::NONE;
             self.place(&effect.access, &mut pattern);
@@ -247,15 +247,15 @@ impl Record {
                 self.lines.coalesce(access);
                 if access.operation == Operation::CopyToShared {
                     let shared = access.shared.map(u64::from);
-                    self.degree = conflict_degree(&shared, access.lanes, access.bytes);
+                    self.wavefronts = wavefronts(&shared, access.lanes, access.bytes);
                 }
             }
             Space::Shared => {
-                self.degree = match access.operation {
+                self.wavefronts = match access.operation {
                     Operation::Atomic | Operation::Reduction => {
-                        atomic_degree(&access.addresses, access.lanes)
+                        atomic_wavefronts(&access.addresses, access.lanes)
                     }
-                    _ => pattern.degree(&access.addresses, access.lanes, access.bytes),
+                    _ => pattern.wavefronts(&access.addresses, access.lanes, access.bytes),
                 };
                 // A generic access that turned out to be shared takes the shared path.
                 if !matches!(
@@ -297,7 +297,7 @@ impl Record {
 }
 
 /// Shared atomics: lanes with the same word go one after the other, as do different words of a bank.
-fn atomic_degree(addresses: &[u64; 32], lanes: LaneMask) -> u32 {
+fn atomic_wavefronts(addresses: &[u64; 32], lanes: LaneMask) -> Wavefronts {
     let mut per_bank = [0u32; 32];
     let mut left = lanes;
     while left != 0 {
@@ -305,5 +305,8 @@ fn atomic_degree(addresses: &[u64; 32], lanes: LaneMask) -> u32 {
         left &= left - 1;
         per_bank[(addresses[lane] / 4 % 32) as usize] += 1;
     }
-    per_bank.into_iter().max().unwrap_or(1).max(1)
+    Wavefronts {
+        cycles: per_bank.into_iter().max().unwrap_or(1).max(1),
+        passes: 1,
+    }
 }

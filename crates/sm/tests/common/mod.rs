@@ -25,6 +25,8 @@ pub struct Step {
     pub barrier: bool,
     /// The first four warps end here.
     pub leaves: bool,
+    /// All lanes take part, each with the element behind its neighbour's.
+    pub all_lanes: bool,
 }
 
 /// Control bits: stall 1, nothing else.
@@ -79,6 +81,7 @@ impl Step {
             ends: false,
             barrier: false,
             leaves: false,
+            all_lanes: false,
         }
     }
 
@@ -189,6 +192,11 @@ impl Step {
         step
     }
 
+    pub fn all_lanes(mut self) -> Step {
+        self.all_lanes = true;
+        self
+    }
+
     /// Counts above 11 come with yield, as compiled code has them: without it they collapse.
     pub fn stall(mut self, stall: u8) -> Step {
         self.description.control.stall = stall;
@@ -285,11 +293,14 @@ impl Source for Script {
             effect.access = Access {
                 space,
                 operation,
-                lanes: 1,
+                lanes: if step.all_lanes { u32::MAX } else { 1 },
                 bytes,
                 bypass: false,
                 deferred: None,
-                addresses: [self.address + step.distance; 32],
+                addresses: std::array::from_fn(|lane| {
+                    let lane = if step.all_lanes { lane as u64 } else { 0 };
+                    self.address + step.distance + lane * u64::from(bytes)
+                }),
                 texels: Vec::new(),
                 shared: [0; 32],
             };
