@@ -655,7 +655,7 @@ impl Slice {
             let domain = self.settings.domain;
             let ready = domain.cycle(now + self.settings.lookup_latency);
             let note = link.notes.iter().position(|note| note.mshr == index);
-            let note = note.map(|place| link.notes.swap_remove(place));
+            let mut note = note.map(|place| link.notes.swap_remove(place));
             let replies = &mut self.replies;
             let mut last = ready;
             let (hops, clocks) = (&mut self.hops, self.settings.clocks);
@@ -667,7 +667,8 @@ impl Slice {
                 let cycle = replies.take(last, 1);
                 if waiter.traced {
                     let mut way = Way::of(hops, (waiter.sm, waiter.id), 1 << sector);
-                    way.dram(note.as_ref(), channel as u32, clocks, back.cycle);
+                    // The way is that of who asked first; others found it under way.
+                    way.dram(note.take().as_ref(), channel as u32, clocks, back.cycle);
                     way.fill(now, domain.core(last));
                     way.reply_port(domain.core(cycle));
                 }
