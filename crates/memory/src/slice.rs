@@ -193,9 +193,9 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// An empty slice.
-    pub fn new(settings: Arc<SliceSettings>, sub: u32) -> Slice {
-        let tags = L2Tags::new(settings.sets, settings.ways);
+    /// A slice with nothing under way, and these tags or empty ones.
+    pub fn new(settings: Arc<SliceSettings>, sub: u32, tags: Option<L2Tags>) -> Slice {
+        let tags = tags.unwrap_or_else(|| L2Tags::new(settings.sets, settings.ways));
         Slice {
             sub,
             requests: RequestQueue::new(settings.request_queue, settings.data_rate),
@@ -290,13 +290,9 @@ impl Slice {
 
     /// The tags, to be kept beyond a launch.
     pub fn take_tags(&mut self) -> L2Tags {
-        std::mem::replace(&mut self.tags, L2Tags::new(0, 0))
-    }
-
-    /// Begins with these tags.
-    pub fn put_tags(&mut self, mut tags: L2Tags) {
+        let mut tags = std::mem::replace(&mut self.tags, L2Tags::new(0, 0));
         tags.settle();
-        self.tags = tags;
+        tags
     }
 
     /// Puts a line into the tags. How many sectors were written back for it.
@@ -659,7 +655,7 @@ impl Slice {
             let domain = self.settings.domain;
             let ready = domain.cycle(now + self.settings.lookup_latency);
             let note = link.notes.iter().position(|note| note.mshr == index);
-            let note = note.map(|place| link.notes.swap_remove(place));
+            let mut note = note.map(|place| link.notes.swap_remove(place));
             let replies = &mut self.replies;
             let mut last = ready;
             let (hops, clocks) = (&mut self.hops, self.settings.clocks);
@@ -671,7 +667,8 @@ impl Slice {
                 let cycle = replies.take(last, 1);
                 if waiter.traced {
                     let mut way = Way::of(hops, (waiter.sm, waiter.id), 1 << sector);
-                    way.dram(note.as_ref(), channel as u32, clocks, back.cycle);
+                    // The way is that of who asked first; others found it under way.
+                    way.dram(note.take().as_ref(), channel as u32, clocks, back.cycle);
                     way.fill(now, domain.core(last));
                     way.reply_port(domain.core(cycle));
                 }

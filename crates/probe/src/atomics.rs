@@ -17,10 +17,11 @@ pub const PROBE: Probe = Probe {
 };
 
 const TEXT: &str = include_str!("kernels/atomics.sass");
-/// Warps of each SM.
-const WARPS: u32 = 4;
-/// Rounds of four additions of each thread.
-const ROUNDS: u32 = 2;
+/// Warps of each SM, if it holds so many: enough that few SMs keep a slice busy.
+const WARPS: u32 = 16;
+/// Rounds of four additions of each thread, once so many and once twice: what the further ones add is the
+/// throughput, as the first warps begin alone and the last end alone.
+const ROUNDS: u32 = 4;
 
 /// Words that are added to.
 struct Pattern {
@@ -65,12 +66,12 @@ const PATTERNS: [Pattern; 6] = [
 
 fn run(bench: &mut Bench, _: &Choice) -> Result<Outcome, ProbeError> {
     let card = bench.card().clone();
+    let by_sm = WARPS.min(card.warps_per_sm);
     let shape = Shape {
         ctas: card.sms,
-        threads: WARPS * LANES,
+        threads: by_sm * LANES,
     };
-    let warps = card.sms * WARPS;
-    let each = 4 * ROUNDS;
+    let warps = card.sms * by_sm;
     let mut table = Rows::new(
         "patterns",
         &[
@@ -86,30 +87,32 @@ fn run(bench: &mut Bench, _: &Choice) -> Result<Outcome, ProbeError> {
         let (lane, warp) = pattern.strides;
         let bytes = u64::from(lane * (LANES - 1)) + u64::from(warp) * u64::from(warps - 1) + 4;
         let base = bench.allocate(bytes, "words to add to")?;
-        let arguments = [Word::U32(lane), Word::U32(warp), Word::U32(ROUNDS)];
-        let stamps = bench.stamps(
-            "atomics",
-            TEXT,
-            Load::Cached,
-            shape,
-            (&[Word::U64(base)], &arguments),
-        )?;
-        // Nothing is lost: the words hold what was added.
-        let sum: u64 = bench
-            .read(base, (bytes / 4) as usize)?
-            .iter()
-            .map(|&w| u64::from(w))
-            .sum();
-        let added = u64::from(warps * LANES * each);
-        if sum != added {
-            return Err(ProbeError::Inconclusive {
-                probe: PROBE.name,
-                reason: format!("{}: {added} additions of 1 gave {sum}", pattern.name),
-            });
+        let mut sum = 0;
+        let mut spans = [0; 2];
+        for (cycles, rounds) in spans.iter_mut().zip([ROUNDS, 2 * ROUNDS]) {
+            let arguments = [Word::U32(lane), Word::U32(warp), Word::U32(rounds)];
+            let stamps = bench.stamps(
+                "atomics",
+                TEXT,
+                Load::Cached,
+                shape,
+                (&[Word::U64(base)], &arguments),
+            )?;
+            *cycles = span(&stamps);
+            // Nothing is lost: the words hold what was added.
+            sum += u64::from(warps * LANES * 4 * rounds);
+            let words = bench.read(base, (bytes / 4) as usize)?;
+            let found: u64 = words.iter().map(|&word| u64::from(word)).sum();
+            if sum != found {
+                return Err(ProbeError::Inconclusive {
+                    probe: PROBE.name,
+                    reason: format!("{}: {sum} additions of 1 gave {found}", pattern.name),
+                });
+            }
         }
         bench.free(base);
-        let cycles = span(&stamps);
-        let rate = added as f64 / f64::from(cycles);
+        let cycles = spans[1].saturating_sub(spans[0]).max(1);
+        let rate = f64::from(warps * LANES * 4 * ROUNDS) / f64::from(cycles);
         points.push((index as f64, rate));
         findings.push((pattern.finding, rate));
         table.row([

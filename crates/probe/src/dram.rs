@@ -43,8 +43,8 @@ const ONE_ROW: f64 = 0.75;
 const BLOCKS: std::ops::RangeInclusive<u32> = 1..=12;
 const BLOCK_PAIRS: [usize; 2] = [512, 4096];
 const LARGE_BLOCK: u32 = 7;
-/// Bytes that rows are taken from which may close another: so many that hardly two are the same.
-const WIDE: u64 = 256 << 20;
+/// Bytes that random rows are taken from, at most: so many that hardly one is open.
+const WIDE: u64 = 4 << 30;
 /// Looks at whether rows stayed open, the rows of each, and loads of random lines between at most.
 const LOOKS: usize = 2500;
 const ROWS_BY_LOOK: usize = 4;
@@ -169,7 +169,7 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let bits = by_bit(&mut rows, &mut fresh)?;
     let mut wide = Fresh::new(rows.bench, WIDE.min(card.dram_bytes / 8), 7)?;
     let (blocks, lines) = by_block(&mut rows, &mut wide)?;
-    let row_bytes = lines * SECTOR << (5..7).filter(|&bit| one_row(&bits, bit)).count();
+    let row_bytes = (lines * SECTOR) << (5..7).filter(|&bit| one_row(&bits, bit)).count();
     let (looks, banks) = count_banks(&mut rows, &mut fresh, &mut wide)?;
     let (channel_bits, shares) = channels(&mut rows, &mut wide)?;
     let points = |column: usize| {
@@ -313,13 +313,10 @@ fn by_block(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, u64), P
         let half = 1u64 << (bits - 1);
         let pairs = BLOCK_PAIRS[usize::from(bits >= LARGE_BLOCK)];
         let same = share(pairs, &|one, random| {
-            one ^ (half + random.below(half)) * LINE
+            one ^ ((half + random.below(half)) * LINE)
         })?;
         let by_chance = chance * pairs as f64;
-        // As many as chance may bring say nothing.
-        if same > by_chance + 3.0 + 2.0 * by_chance.sqrt() {
-            lines += (same - by_chance) / pairs as f64 / open.max(0.1) * half as f64;
-        }
+        lines += (same - by_chance) / pairs as f64 / open.max(0.1) * half as f64;
         table.row([
             (2 * half * LINE).into(),
             pairs.into(),
@@ -327,7 +324,7 @@ fn by_block(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, u64), P
             Cell::Real(lines),
         ]);
     }
-    Ok((table, 1 << lines.log2().round() as u32))
+    Ok((table, 1 << lines.max(1.0).log2().round() as u32))
 }
 
 /// The share of rows that stay open while `loads` loads of so many random lines at once are made, and the

@@ -32,6 +32,12 @@ pub const MASKS: Probe = Probe {
 /// Lines of the first list that is tried, and most that are.
 const FIRST_LIST: usize = 1 << 10;
 const LONGEST_LIST: usize = 1 << 16;
+/// Sets that are searched for their ways.
+const TARGETS: usize = 4;
+/// Sets whose ways are counted once the masks are known, at most, and ways beyond those of the first that are
+/// looked for.
+const COUNTED: usize = 1 << 10;
+const MORE_WAYS: usize = 4;
 /// No set function has more bits.
 const MOST_BITS: usize = 14;
 /// Lines whose set is predicted from the masks and looked up.
@@ -66,21 +72,20 @@ impl Field {
     }
 }
 
-/// The target at the start of the field with the lines that push it out, from a list that is as long as
-/// it must be.
+/// A target with the lines that push it out, from a list that is as long as it must be.
 fn set_of(
     sight: &mut Sight<'_>,
-    field: &Field,
+    (field, target): (&Field, u64),
     random: &mut Random,
     probe: &'static str,
 ) -> Result<Set, ProbeError> {
     let mut size = FIRST_LIST;
     while size <= LONGEST_LIST {
         let lines = (0..size).map(|_| field.line(random));
-        let mut pool: Vec<u64> = lines.filter(|line| *line != field.base).collect();
+        let mut pool: Vec<u64> = lines.filter(|line| *line != target).collect();
         pool.sort_unstable();
         pool.dedup();
-        if let Some(set) = sight.find_set(field.base, pool, random, probe)? {
+        if let Some(set) = sight.find_set(target, pool, random, probe)? {
             return Ok(set);
         }
         size *= 2;
@@ -97,20 +102,36 @@ fn associativity(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeErr
     let field = Field::new(bench)?;
     let lines: Vec<u64> = (0..64).map(|_| field.line(&mut random)).collect();
     let mut sight = Sight::new(bench, choice.sm, probe, Cache::L1, &lines)?;
-    let set = set_of(&mut sight, &field, &mut random, probe)?;
-    if !sight.holds(&set)? {
+    // Sets may have different ways: shared memory takes some, and what is left need not be a multiple.
+    let mut sets = Vec::new();
+    for _ in 0..TARGETS {
+        let target = field.line(&mut random);
+        let set = set_of(&mut sight, (&field, target), &mut random, probe)?;
+        if !sight.holds(&set)? {
+            return Err(ProbeError::Inconclusive {
+                probe,
+                reason: "lines that push one out do not stay alone: what was used longest ago is not what goes \
+                         first"
+                    .to_owned(),
+            });
+        }
+        sets.push(set);
+    }
+    let ways = sets.iter().map(|set| set.others.len());
+    let (least, most) = (ways.clone().min().unwrap_or(0), ways.max().unwrap_or(0));
+    let largest = sets.into_iter().find(|set| set.others.len() == most);
+    let Some(largest) = largest else {
         return Err(ProbeError::Inconclusive {
             probe,
-            reason: "lines that push one out do not stay alone: what was used longest ago is not what goes first"
-                .to_owned(),
+            reason: "no set".to_owned(),
         });
-    }
-    let ways = set.others.len();
-    let mut outcome = sight.chains(set, "L1", "loads through L1")?;
-    outcome.found("l1_ways", ways, "");
-    outcome
-        .notes
-        .push("as the L1 cache is divided for a kernel without shared memory".to_owned());
+    };
+    let mut outcome = sight.chains(largest, "L1", "loads through L1")?;
+    outcome.found("l1_ways", most, "");
+    outcome.found("fewest_ways_of_a_set", least, "");
+    outcome.notes.push(format!(
+        "{TARGETS} sets, as the L1 cache is divided for a kernel without shared memory"
+    ));
     Ok(outcome)
 }
 
@@ -177,13 +198,57 @@ fn differences(
     Ok(found)
 }
 
+/// Ways of each set, or of so many of them: how many lines of it, made from the differences, push one out.
+fn ways_of_sets(
+    sight: &mut Sight<'_>,
+    set: &Set,
+    (found, ways): (&Differences, usize),
+    random: &mut Random,
+) -> Result<Vec<usize>, ProbeError> {
+    let sets = (1usize << found.free.len()).min(COUNTED);
+    let most = (ways + MORE_WAYS).min(1 << found.vectors.len().min(16));
+    let mut lists = Vec::new();
+    for number in 0..sets {
+        // Each sum of the free bits leads to another set.
+        let free = found.free.iter().enumerate();
+        let target = free.fold(set.target, |line, (bit, mask)| {
+            if number >> bit & 1 == 1 {
+                line ^ mask
+            } else {
+                line
+            }
+        });
+        let mut list = vec![target];
+        while list.len() <= most {
+            let difference = found.vectors.iter().fold(0, |sum, vector| {
+                if random.bits() & 1 == 0 {
+                    sum
+                } else {
+                    sum ^ vector
+                }
+            });
+            if !list.contains(&(target ^ difference)) {
+                list.push(target ^ difference);
+            }
+        }
+        lists.extend((1..=most).map(|others| list[..=others].to_vec()));
+    }
+    let out = sight.pushed_out(&lists)?;
+    let ways = out.chunks(most).map(|out| {
+        let stays = out.iter().take_while(|out| !**out).count();
+        // With as many others as there are ways it goes.
+        (stays + 1).min(most)
+    });
+    Ok(ways.collect())
+}
+
 fn masks(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let probe = MASKS.name;
     let mut random = Random::new(2);
     let field = Field::new(bench)?;
     let lines: Vec<u64> = (0..64).map(|_| field.line(&mut random)).collect();
     let mut sight = Sight::new(bench, choice.sm, probe, Cache::L1, &lines)?;
-    let set = set_of(&mut sight, &field, &mut random, probe)?;
+    let set = set_of(&mut sight, (&field, field.base), &mut random, probe)?;
     let ways = set.others.len();
     let found = differences(&mut sight, &field, &set, probe)?;
     let masks = orthogonal(&found.vectors, field.columns());
@@ -227,6 +292,7 @@ fn masks(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
             ),
         });
     }
+    let by_set = ways_of_sets(&mut sight, &set, (&found, ways), &mut random)?;
     let (hit, miss) = (sight.hit, sight.miss);
     let mut table = Rows::new("masks", &["set bit", "mask"]);
     let mut points = Vec::new();
@@ -255,10 +321,22 @@ fn masks(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
         }],
     });
     outcome.found("l1_sets", 1u64 << masks.len(), "");
-    outcome.found("l1_ways", ways, "");
-    outcome.found("l1_bytes", (ways as u64 * LINE) << masks.len(), "bytes");
+    let most = by_set.iter().copied().max().unwrap_or(ways);
+    outcome.found("l1_ways", most, "");
+    let sum: usize = by_set.iter().sum();
+    let mean = sum as f64 / by_set.len().max(1) as f64;
+    let bytes = mean * (LINE << masks.len()) as f64;
+    outcome.found("l1_bytes", bytes.round() as u64, "bytes");
     outcome.found("predicted_lines", format!("{right} of {}", seen.len()), "");
     outcome.tables.push(table);
+    let mut counts = Rows::new("ways", &["ways", "sets"]);
+    for ways in 1..=most {
+        let count = by_set.iter().filter(|one| **one == ways).count();
+        if count > 0 {
+            counts.row([ways.into(), count.into()]);
+        }
+    }
+    outcome.tables.push(counts);
     outcome.notes.push(format!(
         "address bits 7 to {}; any masks that span the same space choose the same sets; loads of less than \
          {miss} cycles are hits, hits take {hit}",

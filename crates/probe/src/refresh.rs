@@ -5,7 +5,7 @@
 
 use report::plot::{Axis, Mark, Plot, Scale, Series};
 
-use crate::bench::Bench;
+use crate::bench::{Bench, SECTOR};
 use crate::dram::{FIELD, Fresh, median};
 use crate::error::ProbeError;
 use crate::kernel::Load;
@@ -22,9 +22,11 @@ pub const PROBE: Probe = Probe {
 };
 
 /// Loads.
-const LOADS: usize = 24_000;
+const LOADS: usize = 36_000;
 /// Loads of one launch.
 const PART: usize = 3000;
+/// Most times that a line is loaded.
+const AGAIN: u64 = 4;
 /// Bars of the histogram.
 const BARS: usize = 16;
 /// Cycles beyond the usual that are late: more than a row that has to be closed first costs.
@@ -36,14 +38,17 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let mut random = Random::new(8);
     let mut times = Vec::with_capacity(LOADS);
     // In parts, so that what is written down stays in L2: writes to DRAM would be in the way. A line is
-    // loaded again now and then, by chance: loads at even distances would meet refreshes in step.
+    // loaded again now and then, and pauses are of different lengths, by chance: loads at even distances would
+    // meet refreshes in step.
     for _ in 0..LOADS / PART {
         let mut list = Vec::new();
         let mut first = Vec::new();
         for _ in 0..PART {
             let line = fresh.line();
             first.push(list.len());
-            list.extend(std::iter::repeat_n(line, 1 + random.below(4) as usize));
+            // Each word of a sector pauses for another time.
+            let words = (0..=random.below(AGAIN)).map(|_| line + 4 * random.below(SECTOR / 4));
+            list.extend(words.collect::<Vec<_>>());
         }
         let all = bench.times(&list, Load::PastL1, Place::Sm(choice.sm))?;
         times.extend(first.into_iter().map(|index| all[index]));

@@ -16,6 +16,8 @@ pub enum Place {
     },
 }
 
+/// Warps of a CTA, at most, which CUDA's programming guide tells.
+const MOST_WARPS: u32 = 32;
 const TEXT: &str = include_str!("kernels/scan.sass");
 const GATHERS: &str = include_str!("kernels/gathers.sass");
 /// The SM that means every SM.
@@ -65,9 +67,15 @@ impl Bench {
         let addresses = self.scratch(entries as u64 * 12)?;
         self.write(addresses, &bytes)?;
         let out = addresses + entries as u64 * 8;
+        // One warp of a CTA does all. Where CTAs are large, few of them share an SM, and the shared memory that
+        // the system takes for each leaves L1 the more.
+        let warps = match place {
+            Place::Sm(_) => self.card().warps_per_sm.min(MOST_WARPS),
+            Place::Everywhere { .. } => 1,
+        };
         let shape = Shape {
             ctas: parts.max(sms),
-            threads: LANES,
+            threads: LANES * warps,
         };
         let arguments = [
             Word::U64(addresses),

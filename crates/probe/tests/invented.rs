@@ -91,6 +91,10 @@ fn l1_sets_are_found() {
     let outcome = outcome(&gpu, "l1-masks", 3);
     assert_eq!(found(&outcome, "l1_ways"), ways);
     assert_eq!(
+        found(&outcome, "l1_bytes"),
+        ways * number(&gpu, "l1_data_cache.sets") * 128.0
+    );
+    assert_eq!(
         found(&outcome, "l1_sets"),
         number(&gpu, "l1_data_cache.sets")
     );
@@ -120,6 +124,10 @@ fn l1_masks_of_the_rtx_4090_are_found() {
     });
     assert_eq!(rows.collect::<Vec<_>>(), reduced(&masks));
     assert_eq!(found(&outcome, "l1_sets"), 256.0);
+    assert_eq!(found(&outcome, "l1_ways"), 4.0);
+    // A kernel's own kilobyte of shared memory takes the smallest part that can be taken.
+    let kib = found(&outcome, "l1_bytes") / 1024.0;
+    assert!((112.0..=128.0).contains(&kib), "{kib} KiB");
 }
 
 #[test]
@@ -204,6 +212,9 @@ fn counters_tell_the_slices_of_other_gpus() {
         "l2.partitions=5",
         "l2.slices_per_partition=1",
         "memory.l2_size=327680",
+        "memory.bus_width=80",
+        "memory.bandwidth=120",
+        "memory.dram_size=2684354560",
     ] {
         five.set(set).unwrap();
     }
@@ -429,7 +440,8 @@ fn latency_rises_under_load() {
         let last = before.insert(from.clone(), *latency).unwrap_or(0.0);
         assert!(*latency > 0.97 * last, "{from}: {latency} after {last}");
     }
-    assert!(found(&outcome, "dram_loaded") > 2.0 * found(&outcome, "dram_unloaded"));
+    // 240 lines ask for more than the DRAM gives: a hop waits.
+    assert!(found(&outcome, "dram_loaded") > 1.1 * found(&outcome, "dram_unloaded"));
     let sheet = number(&gpu, "memory.bandwidth") * 1000.0 / number(&gpu, "card.core_clock");
     let most = found(&outcome, "dram_most");
     assert!(
