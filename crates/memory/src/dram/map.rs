@@ -124,19 +124,6 @@ impl DramMap {
             .fold(0, |column, (to, from)| column | (address >> from & 1) << to) as u32
     }
 
-    /// The bits of a row, in groups of as many as a bank number has, exclusive-or each other.
-    #[inline]
-    fn folded(&self, row: u64) -> u64 {
-        let bits = self.bank_mask.count_ones().max(1);
-        let mut left = row & self.row_mask;
-        let mut folded = 0;
-        while left != 0 {
-            folded ^= left & self.bank_mask;
-            left >>= bits;
-        }
-        folded
-    }
-
     /// The place of sector `sector` (0 to 3) of the partition's line `line`.
     #[inline]
     pub fn of(&self, line: u64, sector: u32) -> Coordinates {
@@ -150,10 +137,8 @@ impl DramMap {
         for run in &self.bank_runs {
             bank |= (address >> run.from & run.mask) << run.to;
         }
-        match self.bank_index {
-            BankIndex::Linear => {}
-            BankIndex::XorRow => bank ^= row & self.bank_mask,
-            BankIndex::FoldRow => bank ^= self.folded(row),
+        if self.bank_index == BankIndex::XorRow {
+            bank ^= row & self.bank_mask;
         }
         Coordinates {
             channel: channel as u32,
@@ -166,26 +151,6 @@ impl DramMap {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Rows that are any power of two apart lie in different banks, and each bank has a sixteenth of them.
-    #[test]
-    fn folded_rows_spread_over_the_banks() {
-        let map = DramMap::new(
-            "RRRR.RRRRRRRR.RRBBBCCC.BCCSSSSS",
-            BankIndex::FoldRow,
-            16,
-            1 << 16,
-            1,
-        )
-        .expect("a right map");
-        let bank = |row: u64| map.of(row << 14 >> 7, 0).bank;
-        for apart in (0..16).map(|bit| 1 << bit) {
-            assert!((0..1 << 16).all(|row| bank(row) != bank(row ^ apart)));
-        }
-        let mut rows = [0; 16];
-        (0..1 << 16).for_each(|row| rows[usize::from(bank(row))] += 1);
-        assert_eq!(rows, [1 << 12; 16]);
-    }
 
     #[test]
     fn the_map_of_the_a6000() {

@@ -23,9 +23,6 @@ hardware::choice! {
         /// The bits, exclusive-or the low bits of the row: rows that lie one above the other go
         /// to different banks.
         XorRow = "xor-row",
-        /// The bits, exclusive-or all bits of the row folded to their number: also rows that lie a large
-        /// power of two apart go to different banks.
-        FoldRow = "fold-row",
     }
 }
 
