@@ -45,6 +45,7 @@ pub struct L2Tags {
     lines: Vec<u64>,
     sectors: Vec<Sectors>,
     /// Per slot, the bytes of each sector that are written; meaningful where it is dirty and not valid.
+    /// Nothing until there is such a sector.
     bytes: Vec<[ByteMask; Line::SECTORS as usize]>,
     /// Per set, the ways from the most to the least recently used, lowest nibble first.
     order: Vec<u64>,
@@ -59,7 +60,7 @@ impl L2Tags {
             keys: vec![[0; 2]; sets as usize],
             lines: vec![NO_LINE; slots],
             sectors: vec![Sectors::default(); slots],
-            bytes: vec![[0; Line::SECTORS as usize]; slots],
+            bytes: Vec::new(),
             order: vec![UNTOUCHED; sets as usize],
         }
     }
@@ -120,6 +121,9 @@ impl L2Tags {
         }
         let partly = written & !(whole | sectors.valid);
         if partly != 0 {
+            if self.bytes.is_empty() {
+                self.bytes = vec![[0; Line::SECTORS as usize]; self.lines.len()];
+            }
             let known = &mut self.bytes[slot as usize];
             for (sector, (known, &bytes)) in known.iter_mut().zip(bytes).enumerate() {
                 if partly >> sector & 1 == 1 {

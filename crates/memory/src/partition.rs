@@ -10,6 +10,7 @@ use std::sync::Arc;
 use source::Cycle;
 
 use crate::dram::{Channel, DramParameters, Link, Refresh, Timing};
+use crate::l2_tags::L2Tags;
 use crate::slice::{Slice, SliceSettings};
 
 /// A memory partition.
@@ -27,19 +28,20 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// An empty partition of `slices` slices; `refresh` gives the times of each of its channels.
+    /// An idle partition of `slices` slices, with the next of `tags` as far as there are any; `refresh` gives the times of each of its channels.
     pub(crate) fn new(
         settings: &Arc<SliceSettings>,
         slices: u32,
         dram: &DramParameters,
         timing: Timing,
+        tags: &mut impl Iterator<Item = L2Tags>,
         refresh: impl Fn(u64) -> Refresh,
     ) -> Partition {
         let channels = settings.channels;
         let channel = |n| Channel::new(dram, timing, settings.clocks, refresh(n));
         Partition {
             slices: (0..slices)
-                .map(|sub| Slice::new(Arc::clone(settings), sub))
+                .map(|sub| Slice::new(Arc::clone(settings), sub, tags.next()))
                 .collect(),
             channels: (0..channels as u64).map(channel).collect(),
             links: vec![Link::default(); channels * slices as usize],

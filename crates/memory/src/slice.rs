@@ -193,9 +193,9 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// An empty slice.
-    pub fn new(settings: Arc<SliceSettings>, sub: u32) -> Slice {
-        let tags = L2Tags::new(settings.sets, settings.ways);
+    /// A slice with nothing under way, and these tags or empty ones.
+    pub fn new(settings: Arc<SliceSettings>, sub: u32, tags: Option<L2Tags>) -> Slice {
+        let tags = tags.unwrap_or_else(|| L2Tags::new(settings.sets, settings.ways));
         Slice {
             sub,
             requests: RequestQueue::new(settings.request_queue, settings.data_rate),
@@ -290,13 +290,9 @@ impl Slice {
 
     /// The tags, to be kept beyond a launch.
     pub fn take_tags(&mut self) -> L2Tags {
-        std::mem::replace(&mut self.tags, L2Tags::new(0, 0))
-    }
-
-    /// Begins with these tags.
-    pub fn put_tags(&mut self, mut tags: L2Tags) {
+        let mut tags = std::mem::replace(&mut self.tags, L2Tags::new(0, 0));
         tags.settle();
-        self.tags = tags;
+        tags
     }
 
     /// Puts a line into the tags. How many sectors were written back for it.

@@ -104,7 +104,7 @@ impl MemorySystem {
             hops: Vec::new(),
             past: MemoryStatistics::default(),
         };
-        system.clear();
+        system.clear(Vec::new());
         Ok(system)
     }
 
@@ -194,7 +194,7 @@ impl MemorySystem {
     pub fn flush(&mut self) {
         self.past = self.statistics();
         self.past.l2_dirty = 0;
-        self.clear();
+        self.clear(Vec::new());
     }
 
     /// Ends a kernel as the hardware does: L2 keeps its lines, also those that the DRAM does not have
@@ -203,16 +203,9 @@ impl MemorySystem {
         self.past = self.statistics();
         // What stays dirty is counted when it is asked for.
         self.past.l2_dirty = 0;
-        fn slices(partitions: &mut [Partition]) -> impl Iterator<Item = &mut Slice> {
-            partitions
-                .iter_mut()
-                .flat_map(|partition| &mut partition.slices)
-        }
-        let kept: Vec<L2Tags> = slices(&mut self.partitions).map(Slice::take_tags).collect();
-        self.clear();
-        for (slice, tags) in slices(&mut self.partitions).zip(kept) {
-            slice.put_tags(tags);
-        }
+        let slices = self.partitions.iter_mut().flat_map(|p| &mut p.slices);
+        let kept: Vec<L2Tags> = slices.map(Slice::take_tags).collect();
+        self.clear(kept);
     }
 
     /// What a copy from the host leaves in L2: the `bytes` from physical address `address` on, the
@@ -312,7 +305,9 @@ impl MemorySystem {
         slices.all(Slice::is_idle)
     }
 
-    fn clear(&mut self) {
+    /// Time begins anew, with these tags of the slices, by partition, or empty ones.
+    fn clear(&mut self, kept: Vec<L2Tags>) {
+        let mut kept = kept.into_iter();
         let each = self.dram.channels_per_partition;
         let channels = self.l2.partitions * each;
         let partition = |number| {
@@ -321,6 +316,7 @@ impl MemorySystem {
                 self.l2.slices_per_partition as u32,
                 &self.dram,
                 self.timing,
+                &mut kept,
                 |n| Refresh::new(&self.dram, self.command_clock, number * each + n, channels),
             )
         };

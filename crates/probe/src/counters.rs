@@ -80,7 +80,7 @@ pub fn slices_of(
             .map(|(with, without)| (with + u64::from(UNIT) / 2).saturating_sub(*without))
             .map(|more| more / u64::from(UNIT))
             .collect();
-        for index in 0..part.len() {
+        for (index, line) in part.iter().enumerate() {
             let mut holders = (0..)
                 .zip(&codes)
                 .filter(|(_, code)| *code >> index & 1 == 1);
@@ -90,8 +90,7 @@ pub fn slices_of(
                     return Err(ProbeError::Inconclusive {
                         probe,
                         reason: format!(
-                            "the counters of the slices do not tell which one has the line at {:#x}",
-                            part[index]
+                            "the counters of the slices do not tell which one has the line at {line:#x}"
                         ),
                     });
                 }

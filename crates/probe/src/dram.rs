@@ -169,7 +169,7 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
     let bits = by_bit(&mut rows, &mut fresh)?;
     let mut wide = Fresh::new(rows.bench, WIDE.min(card.dram_bytes / 8), 7)?;
     let (blocks, lines) = by_block(&mut rows, &mut wide)?;
-    let row_bytes = lines * SECTOR << (5..7).filter(|&bit| one_row(&bits, bit)).count();
+    let row_bytes = (lines * SECTOR) << (5..7).filter(|&bit| one_row(&bits, bit)).count();
     let (looks, banks) = count_banks(&mut rows, &mut fresh, &mut wide)?;
     let (channel_bits, shares) = channels(&mut rows, &mut wide)?;
     let points = |column: usize| {
@@ -313,7 +313,7 @@ fn by_block(rows: &mut RowTimes<'_>, fresh: &mut Fresh) -> Result<(Rows, u64), P
         let half = 1u64 << (bits - 1);
         let pairs = BLOCK_PAIRS[usize::from(bits >= LARGE_BLOCK)];
         let same = share(pairs, &|one, random| {
-            one ^ (half + random.below(half)) * LINE
+            one ^ ((half + random.below(half)) * LINE)
         })?;
         let by_chance = chance * pairs as f64;
         lines += (same - by_chance) / pairs as f64 / open.max(0.1) * half as f64;

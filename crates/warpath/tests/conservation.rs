@@ -105,8 +105,11 @@ fn beyond_l2(launch: &Value, first: bool, place: &str) {
 }
 
 /// No queue grows beyond its places.
-fn queues_end(launch: &Value, gpu: &str, place: &str) {
-    let gpu = hardware::Gpu::load(gpu).unwrap();
+fn queues_end(launch: &Value, gpu: &str, overrides: &[&str], place: &str) {
+    let mut gpu = hardware::Gpu::load(gpu).unwrap();
+    for assignment in overrides {
+        gpu.set(assignment).unwrap();
+    }
     let number = |key: &str| match gpu.value(key) {
         Ok(&hardware::Value::Integer(value)) => value as u64,
         other => panic!("{key}: {other:?}"),
@@ -190,7 +193,7 @@ fn slots_and_accesses_add_up() {
                 let place = format!("{} on {gpu}", file.display());
                 lookups_add_up(launch, &place);
                 beyond_l2(launch, number == 0, &place);
-                queues_end(launch, gpu, &place);
+                queues_end(launch, gpu, &[], &place);
                 instances_add_up(launch, &place);
                 let cycles = launch["cycles"].as_u64().unwrap();
                 let schedulers = launch["schedulers"].as_u64().unwrap();
@@ -250,5 +253,67 @@ fn both_modes_count_the_same_instructions() {
                 .collect::<Vec<_>>()
         };
         assert_eq!(counts("timing"), counts("functional"), "{name}");
+    }
+}
+
+/// The least that every queue can be.
+const LEAST: [&str; 12] = [
+    "sm_port.outstanding=64",
+    "l1_instruction_cache.outstanding=1",
+    "l1_instruction_cache.merges=1",
+    "l2.queue=1",
+    "l2.reply_queue=1",
+    "l2.miss_queue=8",
+    "l2.mshrs=4",
+    "l2.mshr_merges=1",
+    "dram.queue=2",
+    "dram.return_queue=0",
+    "dram.write_high=2",
+    "dram.write_low=1",
+];
+
+/// Queues of one place make everything slower. They lose nothing and change no result, and neither windows
+/// nor threads matter.
+#[test]
+fn queues_of_one_place_change_nothing_but_time() {
+    let least: Vec<&str> = LEAST.iter().flat_map(|set| ["--set", set]).collect();
+    for name in ["vadd/vadd.toml", "histogram/histogram_shared.toml"] {
+        let file = common::kernels().join(name);
+        let plain = run(&file, &["--gpu", "rtx-a6000", "--warm-l2", "off"]);
+        let narrow = |threads: &str, window: &str| {
+            let more = [
+                "--gpu",
+                "rtx-a6000",
+                "--warm-l2",
+                "off",
+                "--threads",
+                threads,
+                "--window",
+                window,
+            ];
+            run(&file, &[&more[..], &least].concat())
+        };
+        let slow = narrow("1", "1000");
+        assert_eq!(slow.memory, plain.memory, "{name}");
+        let cycles = |outcome: &common::Outcome| outcome.report[0]["cycles"].as_u64().unwrap();
+        assert!(cycles(&slow) > cycles(&plain), "{name}");
+        for (number, launch) in slow.report.as_array().unwrap().iter().enumerate() {
+            lookups_add_up(launch, name);
+            beyond_l2(launch, number == 0, name);
+            queues_end(launch, "rtx-a6000", &LEAST, name);
+            for mark in [
+                "l2_queue_packets",
+                "l2_reply_queue_packets",
+                "l1i_lines_missing",
+            ] {
+                assert_eq!(metric(launch, &format!("{mark}.max")), 1, "{name}: {mark}");
+            }
+        }
+        for (threads, window) in [("1", "1"), ("1", "7"), ("2", "1000"), ("2", "7")] {
+            assert!(
+                narrow(threads, window) == slow,
+                "{name}: {threads}, {window}"
+            );
+        }
     }
 }
