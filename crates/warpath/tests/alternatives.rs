@@ -149,7 +149,11 @@ fn ports_and_caches_help() {
         ],
     );
     assert!(uncached > plain, "{uncached} without, {plain} with");
-    assert!(two < uncached && ideal <= two, "{two} and {ideal}");
+    // Beyond two ports nothing is left to gain here, and another order of warps may cost a few cycles.
+    assert!(
+        two < uncached && ideal < two + two / 100,
+        "{two} and {ideal}"
+    );
     let cold = cycles(name, &["stream_buffer.depth=0"]);
     let perfect = cycles(name, &["l0_instruction_cache.perfect=true"]);
     assert!(
