@@ -1,7 +1,7 @@
 //! `chase`: the time of a dependent load against the bytes that loads are spread over. The staircase whose
 //! steps are the L1 cache, the L2 cache and the DRAM, with the loads of an SM through L1 and past it. A hop is a
-//! load and what a loop adds to it, here a sum of each half of what was loaded (MODEL.md T3); a chase without them tells how
-//! much of a hop they are.
+//! load and what a loop adds to it (MODEL.md T3), here two sums of what was loaded and the loop's own instructions: a
+//! choice, as what the measured loop held is not known. A chase without the sums tells how much of a hop that is.
 
 use report::plot::{Axis, Mark, Plot, Scale, Series};
 
@@ -112,7 +112,7 @@ fn run(bench: &mut Bench, choice: &Choice) -> Result<Outcome, ProbeError> {
         "bytes",
     );
     outcome.notes.push(
-        "a hop is a load of a pointer and a sum of each of its halves; a load alone takes loop_adds less"
+        "a hop is a load of a pointer and what the loop adds, two sums among it; a load alone takes loop_adds less"
             .to_owned(),
     );
     outcome.notes.push(

@@ -3,7 +3,7 @@
 //!
 //! Youngest first is how a sub-core chooses among warps that all can issue (MODEL.md §2.2). Warps that wait for
 //! room in a queue are served alike: on an RTX 3060 the threads of 32 warps that do nothing but load from L1
-//! take the same time each, which is the time of all of them together (SOURCES.md, AmpereArchViaMicroBenchMark).
+//! take the same time each, which is the time of all of them together (gpus/SOURCES.md, AmpereArchViaMicroBenchMark).
 
 use crate::sub_core::SLOTS;
 
